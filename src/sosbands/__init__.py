@@ -1,0 +1,58 @@
+"""Adaptive, distribution-free prediction intervals with kernel sum-of-squares bands."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sosbands.kernels import Gaussian, Kernel, Linear, Matern
+    from sosbands.problem import BandProblem
+    from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution, Solver, Status
+
+# Where each public name lives; modules are imported when a name is first used (PEP 562).
+_HOMES = {
+    "BandProblem": "sosbands.problem",
+    "Gaussian": "sosbands.kernels",
+    "Kernel": "sosbands.kernels",
+    "Linear": "sosbands.kernels",
+    "Matern": "sosbands.kernels",
+    "Accelerated": "sosbands.solvers",
+    "Certificate": "sosbands.solvers",
+    "Newton": "sosbands.solvers",
+    "SDP": "sosbands.solvers",
+    "Solution": "sosbands.solvers",
+    "Solver": "sosbands.solvers",
+    "Status": "sosbands.solvers",
+}
+
+__all__ = [
+    "SDP",
+    "Accelerated",
+    "BandProblem",
+    "Certificate",
+    "Gaussian",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "Newton",
+    "Solution",
+    "Solver",
+    "Status",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module on first use."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("sosbands")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sosbands' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted([*globals(), *__all__])

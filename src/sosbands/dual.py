@@ -1,0 +1,356 @@
+"""The dual on any subset of rows: value, gradient, curvature and primal recovery.
+
+With Γ the multipliers of the coverage constraints and θ that of ‖m‖² ≤ s, the dual is
+
+    D(Γ, θ) = min_z { base(z) + Σ Γᵢ requirementᵢ(z) + θ(‖z‖² − s) } − Σ_sides Ω*(M(Γ)),
+    M(Γ) = M₀ + Φᵀ diag(Γ) Φ,      Ω*(M) = ‖[M]₊‖² / (4λ₂)                    (Prop. 2),
+
+where ``base`` and M₀ = −λ₁I − (b/n)ΦᵀΦ + … collect everything that does not move. Its gradient is the
+constraint violation: ∂D/∂Γᵢ = requirementᵢ − f(xᵢ) and ∂D/∂θ = ‖m‖² − s.
+
+A smoothing μ > 0 replaces A = [M]₊ / (2λ₂) by the solution of A (2λ₂A − M) = μI, that is, it adds the
+barrier −μ log det A to the primal problem: a path-following solver then sees an analytic function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from sosbands.problem import Basis, BandProblem
+from sosbands.types import Array
+
+# Up to this many features the curvature is one product of all pairs of features; beyond it, a sum of
+# a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper.
+_PAIRWISE_FEATURES = 96
+_CAUCHY_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class ScaleTerm:
+    """−Ω*(M₀ + Φᵀ diag(Γ) Φ) for one side of the band, on the rows of Φ."""
+
+    rows: Array
+    base: Array
+    ridge: float
+
+    def at(self, gamma: Array, smoothing: float = 0.0) -> ScaleState:
+        """Evaluate at Γ: one symmetric eigendecomposition."""
+        M = (self.rows.T * gamma) @ self.rows + self.base
+        eigenvalues, vectors = np.linalg.eigh(M)
+        return ScaleState(self, gamma, smoothing, eigenvalues, vectors)
+
+
+@dataclass(frozen=True)
+class ScaleState:
+    """M(Γ) = U diag(m) Uᵀ and what follows from it."""
+
+    term: ScaleTerm
+    gamma: Array
+    smoothing: float
+    eigenvalues: Array
+    vectors: Array
+
+    def smoothed(self, smoothing: float) -> ScaleState:
+        """The same Γ with another μ, at no cost."""
+        return ScaleState(self.term, self.gamma, smoothing, self.eigenvalues, self.vectors)
+
+    @cached_property
+    def roots(self) -> Array:
+        """s = √(m² + 8λ₂μ)."""
+        return np.hypot(self.eigenvalues, np.sqrt(8 * self.term.ridge * self.smoothing))
+
+    @cached_property
+    def weights(self) -> Array:
+        """Eigenvalues of A: (m + s) / (4λ₂), without cancellation where m < 0."""
+        m, s = self.eigenvalues, self.roots
+        positive = m > 0
+        other = 2 * self.smoothing / np.where(positive, 1.0, np.maximum(s - m, 1e-300))
+        return np.where(positive, (m + s) / (4 * self.term.ridge), other)
+
+    @cached_property
+    def images(self) -> Array:
+        """G = ΦU, the rows in the eigenbasis."""
+        return self.term.rows @ self.vectors
+
+    @cached_property
+    def values(self) -> Array:
+        """f = φᵀAφ at the rows."""
+        return (self.images**2) @ self.weights
+
+    @property
+    def penalty(self) -> float:
+        """Ω*(M), not smoothed: the dual value subtracts it."""
+        return float(np.sum(np.maximum(self.eigenvalues, 0.0) ** 2)) / (4 * self.term.ridge)
+
+    @property
+    def suboptimality(self) -> float:
+        """λ₂‖A‖² − ⟨M, A⟩ + Ω*(M) ≥ 0: what smoothing costs, summed without cancellation."""
+        m, alpha, ridge = self.eigenvalues, self.weights, self.term.ridge
+        above = ridge * (alpha - m / (2 * ridge)) ** 2
+        below = alpha * (ridge * alpha - m)
+        return float(np.sum(np.where(m > 0, above, below)))
+
+    @property
+    def factor(self) -> Array:
+        """R with A = RRᵀ."""
+        return self.vectors * np.sqrt(self.weights)
+
+    @property
+    def pairs(self) -> int:
+        """Columns of `curvature_factor`: the number of pairs of features."""
+        return len(self.eigenvalues) * (len(self.eigenvalues) + 1) // 2
+
+    def curvature(self) -> Array:
+        """−∂²D/∂Γ∂Γ = Σₖₗ Θₖₗ (GᵢₖGᵢₗ)(GⱼₖGⱼₗ) with the divided differences Θ of m ↦ α.
+
+        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const.
+        """
+        if len(self.eigenvalues) > _PAIRWISE_FEATURES:
+            return self._hadamard_curvature()
+        factor = self.curvature_factor()
+        return factor @ factor.T
+
+    def curvature_factor(self) -> Array:
+        """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
+        G, alpha, s = self.images, self.weights, self.roots
+        k, ell = np.triu_indices(len(s))
+        theta = (alpha[k] + alpha[ell]) / (s[k] + s[ell])
+        theta[k != ell] *= 2.0
+        factor = G[:, k] * G[:, ell]
+        factor *= np.sqrt(theta)
+        return factor
+
+    def _hadamard_curvature(self) -> Array:
+        G, alpha = self.images, self.weights
+        out = np.zeros((len(G), len(G)))
+        for e in cauchy_factor(self.roots).T:
+            out += ((G * (2 * alpha * e)) @ G.T) * ((G * e) @ G.T)
+        return out
+
+
+def cauchy_factor(s: Array, tol: float = _CAUCHY_TOLERANCE) -> Array:
+    """E with EEᵀ = [1 / (sₖ + sₗ)] to a relative diagonal error of tol; few columns suffice."""
+    # The diagonal scaling √s makes every diagonal entry 1/2, so that tol is relative in each entry.
+    root = np.sqrt(s)
+    scaled = np.outer(root, root) / np.add.outer(s, s)
+    packed, order, rank, _ = lapack.dpstrf(scaled, tol=0.5 * tol, lower=1, overwrite_a=1)
+    E = np.empty((len(s), rank))
+    E[order - 1] = np.tril(packed)[:, :rank]
+    return E / root[:, None]
+
+
+class MeanState(Protocol):
+    """The minimiser z(Γ, θ) and what it requires of f."""
+
+    requirements: Array
+    value: float
+    z: Array | None
+    slack: float
+    fit: float
+
+    def curvature_factor(self) -> Array | None:
+        """F of shape (rows + 1, p) with FFᵀ = −∂²D in (Γ, θ); None where D is linear."""
+
+
+class MeanTerm(Protocol):
+    """The part of the dual that comes from the mean."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether θ is a variable."""
+
+    def at(self, gamma: Array, theta: float) -> MeanState:
+        """Evaluate at (Γ, θ)."""
+
+
+@dataclass(frozen=True)
+class GivenMean:
+    """Nothing to minimise: Σ Γᵢ requirementᵢ + const."""
+
+    requirements: Array
+    base_value: float
+    fit: float
+
+    bounded = False
+    z = None
+    slack = 0.0
+
+    def at(self, gamma: Array, theta: float) -> GivenState:
+        """The value is linear in Γ."""
+        return GivenState(
+            self.requirements, self.base_value + float(gamma @ self.requirements), self.fit
+        )
+
+
+@dataclass(frozen=True)
+class GivenState:
+    """A given mean at Γ."""
+
+    requirements: Array
+    value: float
+    fit: float
+    z: Array | None = None
+    slack: float = 0.0
+
+    def curvature_factor(self) -> Array | None:
+        """None: the value is linear."""
+        return None
+
+
+@dataclass(frozen=True)
+class JointMean:
+    """min_z base(z) + Σ Γᵢ requirementᵢ(y − Lz) + θ(‖z‖² − s).
+
+    base(z) = value − 2⟨linear, z⟩ + ‖root z‖² holds the fit (a/n)‖y − Lz‖² over all rows and the rows
+    whose multiplier is fixed at C. ``signs`` is None for a symmetric band, else −1 (low) or +1 (up)
+    for each row. ``fit_*`` is (a/n)‖y − Lz‖² alone, in the same form.
+    """
+
+    rows: Array
+    targets: Array
+    signs: Array | None
+    root: Array
+    linear: Array
+    base_value: float
+    bound: float
+    fit_gram: Array | None
+    fit_linear: Array
+    fit_value: float
+
+    bounded = True
+
+    def at(self, gamma: Array, theta: float) -> JointState:
+        """Evaluate by one QR factorisation R of the stacked rows, RᵀR = C."""
+        p = self.rows.shape[1]
+        ridge = np.sqrt(theta) * np.eye(p)
+        if self.signs is None:
+            weighted = np.sqrt(gamma)[:, None] * self.rows
+            stacked = np.vstack([weighted, self.root, ridge])
+            right = self.linear + self.rows.T @ (gamma * self.targets)
+            constant = float(gamma @ self.targets**2)
+        else:
+            stacked = np.vstack([self.root, ridge])
+            delta = self.signs * gamma
+            right = self.linear + self.rows.T @ (0.5 * delta)
+            constant = float(delta @ self.targets)
+        R = np.linalg.qr(stacked, mode="r")
+        half = solve_triangular(R, right, trans=1, check_finite=False)
+        z = solve_triangular(R, half, check_finite=False)
+        value = self.base_value + constant - float(half @ half) - theta * self.bound
+        residuals = self.targets - self.rows @ z
+        return JointState(self, theta, R, z, residuals, value)
+
+
+@dataclass(frozen=True)
+class JointState:
+    """The mean z = C⁻¹(…) at (Γ, θ), with C = RᵀR."""
+
+    term: JointMean
+    theta: float
+    R: Array
+    z: Array
+    residuals: Array
+    value: float
+
+    @cached_property
+    def requirements(self) -> Array:
+        """rᵢ², or ±rᵢ."""
+        signs = self.term.signs
+        return self.residuals**2 if signs is None else signs * self.residuals
+
+    @property
+    def slack(self) -> float:
+        """s − ‖z‖²."""
+        return self.term.bound - float(self.z @ self.z)
+
+    @property
+    def fit(self) -> float:
+        """(a/n)‖y − Lz‖² over all rows."""
+        term = self.term
+        if term.fit_gram is None:
+            return 0.0
+        quadratic = float(self.z @ term.fit_gram @ self.z)
+        return max(term.fit_value - 2 * float(term.fit_linear @ self.z) + quadratic, 0.0)
+
+    def curvature_factor(self) -> Array | None:
+        """√2 (vᵢ R⁻ᵀLᵢ; −R⁻ᵀz) with v = r, or ±½ for a two-sided band.
+
+        Its square has the blocks 2vᵢ[LC⁻¹Lᵀ]ᵢⱼvⱼ, −2vᵢ(LC⁻¹z)ᵢ and 2zᵀC⁻¹z.
+        """
+        signs = self.term.signs
+        v = self.residuals if signs is None else 0.5 * signs
+        columns = np.column_stack([self.term.rows.T * v, -self.z])
+        half = solve_triangular(self.R, columns, trans=1, check_finite=False)
+        return np.sqrt(2.0) * half.T
+
+
+def matrix_root(gram: Array) -> Array:
+    """R with RᵀR = gram, for a positive semi-definite matrix."""
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    return np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+
+
+def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
+    """D(Γ, θ) over all rows, for any solver's multipliers of shape (sides, n).
+
+    For λ₂ = 0 the dual needs M ⪯ 0: (Γ, θ) is first scaled down until it is.
+    """
+    matrices = [_penalty_matrix(problem, basis, multipliers, side) for side in range(problem.sides)]
+    if problem.ridge_penalty > 0:
+        penalty = sum(
+            float(np.sum(np.maximum(np.linalg.eigvalsh(covered - cost), 0.0) ** 2))
+            for covered, cost in matrices
+        ) / (4 * problem.ridge_penalty)
+        return mean_value(problem, basis, multipliers, theta) - penalty
+    shrink = 1.0
+    for covered, cost in matrices:
+        inverse_root = np.linalg.pinv(np.linalg.cholesky(cost)) if cost.any() else None
+        if inverse_root is None:
+            return -np.inf
+        largest = float(np.linalg.eigvalsh(inverse_root @ covered @ inverse_root.T)[-1])
+        shrink = min(shrink, 1.0 / largest if largest > 0 else 1.0)
+    return mean_value(problem, basis, shrink * multipliers, shrink * theta)
+
+
+def _penalty_matrix(
+    problem: BandProblem, basis: Basis, multipliers: Array, side: int
+) -> tuple[Array, Array]:
+    """Φᵀ diag(Γ) Φ and λ₁I + (b/n)ΦᵀΦ of one side."""
+    rows = basis.scales[side].rows
+    active = np.flatnonzero(multipliers[side])
+    covered = (rows[active].T * multipliers[side][active]) @ rows[active]
+    cost = problem.trace_penalty * np.eye(rows.shape[1])
+    if problem.width_weight:
+        cost += problem.width_weight / problem.n * (rows.T @ rows)
+    return covered, cost
+
+
+def mean_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
+    """min_z of the mean's part of the Lagrangian; −∞ where it has no minimum."""
+    y, a = problem.targets, problem.mean_weight / problem.n
+    if problem.symmetric:
+        weights, linear = a + multipliers[0], (a + multipliers[0]) * y
+        constant = float(weights @ y**2)
+    else:
+        delta = multipliers[1] - multipliers[0]
+        weights, linear = np.full(problem.n, a), a * y + 0.5 * delta
+        constant = a * float(y @ y) + float(delta @ y)
+    if basis.mean is None:
+        return constant
+    rows = basis.mean.rows
+    used = np.flatnonzero(weights)
+    gram = (rows[used].T * weights[used]) @ rows[used]
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    curvature = np.maximum(eigenvalues, 0.0) + theta
+    slope = vectors.T @ (rows.T @ linear)
+    noise = np.finfo(float).eps * len(gram) * max(float(curvature[-1]), np.finfo(float).tiny)
+    flat = curvature <= noise
+    if np.any(np.abs(slope[flat]) > np.sqrt(noise) * (1 + np.abs(slope).max(initial=0.0))):
+        return -np.inf
+    gain = float(np.sum(slope[~flat] ** 2 / curvature[~flat]))
+    return constant - gain - (theta * problem.mean_bound if theta else 0.0)

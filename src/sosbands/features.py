@@ -1,0 +1,187 @@
+"""Explicit features of a kernel: K ≈ ΦΦᵀ from a few landmark rows, exact to a tolerance.
+
+A smooth kernel over n rows has a numerical rank r ≪ n. A pivoted Cholesky factorisation finds r
+landmark rows P such that Φ = K(X, P) L⁻ᵀ, with LLᵀ = K(P, P), reproduces every diagonal entry of K
+to ``tol``. New points cost one triangular solve against the landmarks, and no jitter is ever added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, blas, cholesky, lapack
+
+from sosbands.kernels import Kernel
+from sosbands.types import Array, Indices
+
+# Kernel blocks of about this many entries stay in the processor's cache.
+_BLOCK_ENTRIES = 1 << 17
+# Rows among which pivots are sought in one go; their Gram matrix is formed.
+_CANDIDATES = 250
+_MOST_CANDIDATES = 4000
+# The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
+_DEFAULT_ENTRIES = 250_000_000
+_DEFAULT_RANK = 3000
+
+
+@dataclass(frozen=True)
+class Features:
+    """The map x ↦ φ(x) = L⁻¹ k(P, x) with ⟨φ(x), φ(x′)⟩ ≈ k(x, x′).
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel that is factorised.
+    landmarks : array of shape (r, d)
+        The rows P.
+    factor : array of shape (r, r) or None
+        The lower triangular L; None for the raw features φ(x) = k(P, x).
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    factor: Array | None
+
+    @property
+    def rank(self) -> int:
+        """Number of features r."""
+        return len(self.landmarks)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows that are transformed together."""
+        return max(64, _BLOCK_ENTRIES // max(self.rank, 1))
+
+    def transform(self, X: Array) -> Array:
+        """Features of shape (n, r), computed in blocks of rows."""
+        out = np.empty((len(X), self.rank))
+        for start in range(0, len(X), self.block_rows):
+            rows = slice(start, start + self.block_rows)
+            out[rows] = self.transform_block(X[rows])
+        return out
+
+    def transform_block(self, X: Array) -> Array:
+        """Features of a few rows in one piece."""
+        gram = self.kernel(X, self.landmarks)
+        if self.factor is None or not len(X):
+            return gram
+        # gram.T is Fortran-ordered, so that BLAS solves L Φᵀ = Kᵀ in place.
+        solved = blas.dtrsm(1.0, self.factor, gram.T, lower=1, overwrite_b=1)
+        return np.ascontiguousarray(solved.T)
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Features φᵢ of the training rows, ‖φᵢ‖², and the fraction of the trace that is left out."""
+
+    features: Features
+    rows: Array
+    squared_norms: Array
+    trace_residual: float
+
+    def take(self, rows: Indices) -> FeatureRows:
+        """The features of some of the rows."""
+        return FeatureRows(
+            self.features, self.rows[rows], self.squared_norms[rows], self.trace_residual
+        )
+
+
+def factorize(
+    kernel: Kernel, X: Array, *, tol: float = 1e-10, max_rank: int | None = None
+) -> FeatureRows:
+    """Pivoted Cholesky features of all rows of X.
+
+    Pivots are sought among a sample of rows; every row is then checked, and rows that the pivots do
+    not reproduce to ``tol`` (relative to the largest diagonal entry) join the sample.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array of shape (n, d)
+    tol : float
+        Largest diagonal residual, relative to max k(x, x).
+    max_rank : int, optional
+        Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
+    """
+    cap = _rank_cap(len(X), max_rank)
+    order = np.random.default_rng(0).permutation(len(X))  # who is tried first; all are verified
+    diagonal = kernel.diagonal(X)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    pool = min(len(X), _CANDIDATES)
+    candidates = np.sort(order[:pool])
+    while True:
+        landmarks, factor, reached = _pivots(kernel, X, candidates, threshold, cap)
+        # Too many pivots for the pool: most of what is missing is elsewhere, so do not check yet.
+        if pool < min(len(X), 4 * len(landmarks), _MOST_CANDIDATES):
+            pool = min(len(X), 4 * len(landmarks), _MOST_CANDIDATES)
+            candidates = np.sort(order[:pool])
+            continue
+        features = Features(kernel, X[landmarks], factor)
+        if len(candidates) == len(X):
+            return _feature_rows(features, reached, diagonal)
+        made = _feature_rows(features, features.transform(X), diagonal)
+        residual = diagonal - made.squared_norms
+        residual[candidates] = 0.0  # tried already: what they show is rounding
+        missed = np.flatnonzero(residual > 10 * threshold)
+        if len(landmarks) >= cap or not len(missed):
+            return made
+        worst = np.argsort(residual[missed])[::-1][: max(pool, len(missed) // 10)]
+        candidates = np.union1d(landmarks, missed[worst[: _MOST_CANDIDATES - len(landmarks)]])
+
+
+def _feature_rows(features: Features, rows: Array, diagonal: Array) -> FeatureRows:
+    """Rows with the fraction of the trace that they leave out."""
+    squared_norms = np.einsum("ij,ij->i", rows, rows)
+    left_out = float(np.maximum(diagonal - squared_norms, 0.0).sum())
+    total = max(float(diagonal.sum()), np.finfo(float).tiny)
+    return FeatureRows(features, rows, squared_norms, left_out / total)
+
+
+def landmark_features(
+    kernel: Kernel, X: Array, landmarks: Array, *, tol: float = 1e-10
+) -> FeatureRows:
+    """Features spanned by given landmark points (Nyström); repeated landmarks are dropped."""
+    diagonal = kernel.diagonal(landmarks)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    everyone = np.arange(len(landmarks))
+    chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
+    features = Features(kernel, landmarks[chosen], factor)
+    return _feature_rows(features, features.transform(X), kernel.diagonal(X))
+
+
+def full_features(kernel: Kernel, X: Array) -> FeatureRows:
+    """The paper's V: a full Cholesky factor of K, with the smallest jitter that makes it exist."""
+    gram = kernel(X, X)
+    size = max(float(np.trace(gram)) / len(X), np.finfo(float).tiny)
+    for jitter in (0.0, *(10.0**k for k in range(-14, -5))):
+        try:
+            factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
+        except LinAlgError:
+            continue
+        made = _feature_rows(Features(kernel, X, factor), factor, kernel.diagonal(X))
+        return replace(made, trace_residual=jitter)
+    raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
+
+
+def _rank_cap(n: int, max_rank: int | None) -> int:
+    if max_rank is None:
+        return min(n, _DEFAULT_RANK, max(100, _DEFAULT_ENTRIES // n))
+    if max_rank < 1:
+        raise ValueError(f"max_rank must be at least 1, got {max_rank!r}")
+    return min(n, max_rank)
+
+
+def _pivots(
+    kernel: Kernel, X: Array, candidates: Indices, threshold: float, cap: int
+) -> tuple[Indices, Array, Array]:
+    """Greedy pivots among the candidates, the Cholesky factor of their Gram matrix, and the
+    features of the candidates."""
+    gram = kernel(X[candidates], X[candidates])
+    packed, order, rank, _ = lapack.dpstrf(gram.T, tol=threshold, lower=1, overwrite_a=1)
+    if rank == 0:  # the kernel vanishes on every candidate: one feature that is zero
+        return candidates[:1], np.ones((1, 1), order="F"), np.zeros((len(candidates), 1))
+    rank = min(int(rank), cap)
+    rows = np.empty((len(candidates), rank))
+    rows[order - 1] = np.tril(packed[:, :rank])
+    return candidates[order[:rank] - 1], np.asfortranarray(np.tril(packed[:rank, :rank])), rows

@@ -1,0 +1,290 @@
+"""One interface for every solver: `Solver.solve(problem) -> Solution`, one loop, one certificate.
+
+A solver supplies candidates (a dual point and the primal point recovered from it) as it goes; the loop
+here repairs and certifies them, counts, keeps the history and decides when to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from sosbands.dual import dual_value
+from sosbands.problem import (
+    BandProblem,
+    Feasible,
+    Point,
+    evaluate,
+    relative_gap,
+    repair,
+    squared_norms,
+)
+from sosbands.types import Array
+
+
+class Status(Enum):
+    """How a solve ended; the value is advice for the user."""
+
+    CONVERGED = "the certified gap is within the tolerance"
+    ZERO_SCALE = (
+        "f = 0 is optimal: width_weight is too small beside trace_penalty for this training_coverage; "
+        "raise width_weight or lower trace_penalty"
+    )
+    ITERATION_LIMIT = (
+        "the iteration limit came first; the gap says how far the solution is: raise max_iter, or tol"
+    )
+    STALLED = (
+        "rounding errors stopped the progress; the gap says how far the solution is: raise tol, or bring "
+        "the weights and penalties closer to each other"
+    )
+    INFEASIBLE = (
+        "no f can cover a row where every feature of the scale kernel vanishes; give the kernel an "
+        "offset, raise max_rank, or allow misses with training_coverage < 1"
+    )
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the solution is certified to the tolerance asked for."""
+        return self in (Status.CONVERGED, Status.ZERO_SCALE)
+
+
+@dataclass
+class Clock:
+    """Seconds by phase."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A solver's proposal: a dual point, and the primal point that belongs to it.
+
+    Attributes
+    ----------
+    point : Point
+        Not necessarily feasible; the loop repairs it.
+    multipliers : array of shape (sides, n)
+        Γ ≥ 0.
+    theta : float
+        The multiplier of ‖m‖² ≤ s.
+    iterations : int
+        Inner iterations so far.
+    dual_value : float, optional
+        D(Γ, θ) where the solver knows it; otherwise the loop computes it.
+    feasible : Feasible, optional
+        The repaired point where the solver knows it.
+    verdict : Status, optional
+        Set when the solver cannot go on.
+    """
+
+    point: Point
+    multipliers: Array
+    theta: float
+    iterations: int
+    dual_value: float | None = None
+    feasible: Feasible | None = None
+    verdict: Status | None = None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What proves a solution: a dual value, a feasible primal value, and the gap between them.
+
+    Attributes
+    ----------
+    dual_value, primal_value : float
+        D(Γ, θ) ≤ optimum ≤ the objective of the returned, feasible point.
+    gap : float
+        (p − d) / (p − (a/n)‖r‖²).
+    violation : float
+        Largest unmet requirement before the repair, as a fraction of the largest requirement.
+    iterations : int
+    active_rows : int
+        Rows with a positive multiplier.
+    rank : int
+        Rank of A, summed over the sides.
+    trace_residual : float
+        What the features leave out of the kernels' traces: the gap holds on their span.
+    seconds : dict
+        Time by phase.
+    """
+
+    dual_value: float
+    primal_value: float
+    gap: float
+    violation: float
+    iterations: int
+    active_rows: int
+    rank: int
+    trace_residual: float
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved band problem."""
+
+    problem: BandProblem
+    status: Status
+    point: Point
+    multipliers: Array
+    theta: float
+    certificate: Certificate
+    history: tuple[tuple[int, float], ...]
+
+    @property
+    def dual_value(self) -> float:
+        """D(Γ, θ), a lower bound of the optimum."""
+        return self.certificate.dual_value
+
+    @property
+    def primal_value(self) -> float:
+        """The objective of the returned feasible point."""
+        return self.certificate.primal_value
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap."""
+        return self.certificate.gap
+
+    def mean(self, X: Array) -> Array:
+        """m at new points, of shape (n,)."""
+        X = self._inputs(X)
+        if self.point.basis.mean is None or self.point.z is None:
+            if self.problem.mean_function is None:
+                raise ValueError(
+                    "the mean was given by its values at the training rows; pass a function as "
+                    "BandProblem.from_data(mean=...) to have it at new points"
+                )
+            return np.asarray(self.problem.mean_function(X), dtype=float)
+        features, out = self.point.basis.mean.features, np.empty(len(X))
+        for start in range(0, len(X), features.block_rows):
+            rows = slice(start, start + features.block_rows)
+            out[rows] = features.transform_block(X[rows]) @ self.point.z
+        return out
+
+    def scale(self, X: Array) -> Array:
+        """√f at new points, of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
+        X = self._inputs(X)
+        out = np.empty((self.problem.sides, len(X)))
+        parts = zip(self.point.basis.scales, self.point.factors, out, strict=True)
+        for part, R, side in parts:
+            features = part.features
+            for start in range(0, len(X), features.block_rows):
+                rows = slice(start, start + features.block_rows)
+                side[rows] = squared_norms(features.transform_block(X[rows]), R)
+        return np.sqrt(out[0]) if self.problem.symmetric else out.T
+
+    def _inputs(self, X: Array) -> Array:
+        X = np.asarray(X, dtype=float)
+        X = X[:, None] if X.ndim == 1 and self.problem.X.shape[1] == 1 else X
+        if X.ndim != 2 or X.shape[1] != self.problem.X.shape[1]:
+            raise ValueError(f"X must have shape (n, {self.problem.X.shape[1]}), got {X.shape}")
+        return X
+
+
+class Solver(ABC):
+    """Turns a `BandProblem` into a `Solution`.
+
+    Subclasses are frozen dataclasses with fields ``tol`` (certified relative gap) and ``max_iter``.
+    """
+
+    tol: float
+    max_iter: int
+
+    def _check_settings(self) -> None:
+        if not 0 < self.tol < 1:
+            raise ValueError(f"tol must be in (0, 1), got {self.tol!r}")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+
+    @abstractmethod
+    def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
+        """Yield better and better candidates; the last one may carry a verdict."""
+
+    def solve(self, problem: BandProblem) -> Solution:
+        """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        clock, history = Clock(), []
+        best: tuple[float, Candidate, Feasible, float] | None = None
+        status = Status.STALLED
+        for candidate in self.candidates(problem, clock):
+            with clock.phase("certificate"):
+                feasible = candidate.feasible or repair(problem, evaluate(problem, candidate.point))
+                lower = candidate.dual_value
+                if lower is None:
+                    lower = dual_value(
+                        problem, candidate.point.basis, candidate.multipliers, candidate.theta
+                    )
+                gap = relative_gap(problem, feasible.value, lower)
+            history.append((candidate.iterations, gap))
+            if best is None or gap <= best[0]:
+                best = (gap, candidate, feasible, lower)
+            if gap <= self.tol:
+                status = Status.CONVERGED
+                break
+            if candidate.verdict is not None:
+                status = candidate.verdict
+                break
+            if candidate.iterations >= self.max_iter:
+                status = Status.ITERATION_LIMIT
+                break
+        if best is None:
+            raise RuntimeError(f"{type(self).__name__} proposed no candidate")
+        return _solution(problem, status, best, tuple(history), clock)
+
+
+def _solution(
+    problem: BandProblem,
+    status: Status,
+    best: tuple[float, Candidate, Feasible, float],
+    history: tuple[tuple[int, float], ...],
+    clock: Clock,
+) -> Solution:
+    gap, candidate, feasible, lower = best
+    largest = max(float(np.abs(candidate.multipliers).max()), np.finfo(float).tiny)
+    active = np.any(candidate.multipliers > 1e-6 * largest, axis=0)
+    rank = sum(_rank(R) for R in feasible.point.factors)
+    if status is Status.CONVERGED and rank == 0 and np.any(problem.targets):
+        status = Status.ZERO_SCALE
+    certificate = Certificate(
+        dual_value=lower,
+        primal_value=feasible.value.total,
+        gap=gap,
+        violation=feasible.violation,
+        iterations=history[-1][0],
+        active_rows=int(active.sum()),
+        rank=rank,
+        trace_residual=candidate.point.basis.trace_residual,
+        seconds={**clock.seconds, "total": sum(clock.seconds.values())},
+    )
+    return Solution(
+        problem,
+        status,
+        feasible.point,
+        candidate.multipliers,
+        candidate.theta,
+        certificate,
+        history,
+    )
+
+
+def _rank(R: Array) -> int:
+    """Numerical rank of A = RRᵀ."""
+    squared = np.linalg.eigvalsh(R.T @ R if R.shape[1] <= R.shape[0] else R @ R.T)
+    return int(np.sum(squared > 1e-6 * squared[-1])) if len(squared) and squared[-1] > 0 else 0

@@ -1,0 +1,287 @@
+"""Path following: the barrier dual on a few rows, for a decreasing barrier parameter μ.
+
+Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, with D_μ smoothed as in `sosbands.dual`.
+That is the central path of the primal problem with the barrier −μ log of every slack and of det A, so
+that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-dual: the
+slacks σ ≈ μ/Γ are variables of their own in the Newton matrix, which permits longer steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from sosbands.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
+from sosbands.types import Array
+
+_BOUNDARY = 0.95  # fraction of the way to the boundary that a step may go
+_ROOM = 1e-13  # fraction of C that is always left, or C − Γ would lose all its digits
+_CENTRAL = 20.0  # slacks stay within this factor of their central values
+_CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """The dual on some rows: the mean's part, one part per side, and the box."""
+
+    mean: MeanTerm
+    scales: tuple[ScaleTerm, ...]
+    upper: float
+
+    @property
+    def splits(self) -> list[int]:
+        """Where the stacked multipliers of one side end and those of the next begin."""
+        sizes = [len(term.rows) for term in self.scales]
+        return list(np.cumsum(sizes)[:-1])
+
+    def at(self, gamma: Array, theta: float, mu: float) -> State:
+        """Evaluate everything at (Γ, θ) with smoothing μ."""
+        parts = np.split(gamma, self.splits)
+        scales = tuple(term.at(g, mu) for term, g in zip(self.scales, parts, strict=True))
+        return State(gamma, theta, mu, self.mean.at(gamma, theta), scales)
+
+
+@dataclass(frozen=True)
+class State:
+    """The restriction evaluated at one (Γ, θ, μ)."""
+
+    gamma: Array
+    theta: float
+    mu: float
+    mean: MeanState
+    scales: tuple[ScaleState, ...]
+
+    def smoothed(self, mu: float) -> State:
+        """The same (Γ, θ) with another μ."""
+        return replace(self, mu=mu, scales=tuple(s.smoothed(mu) for s in self.scales))
+
+    @property
+    def surplus(self) -> Array:
+        """f − requirement, stacked over the sides."""
+        return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
+
+    @property
+    def dual_value(self) -> float:
+        """D(Γ, θ), not smoothed."""
+        return self.mean.value - sum(s.penalty for s in self.scales)
+
+    def gap(self, upper: float) -> float:
+        """Primal minus dual value on these rows, as a sum of non-negative terms."""
+        surplus = self.surplus
+        complementarity = float(self.gamma @ np.abs(surplus))
+        if np.isfinite(upper):
+            missed = np.maximum(-surplus, 0.0)
+            complementarity = float(self.gamma @ np.maximum(surplus, 0.0))
+            complementarity += float((upper - self.gamma) @ missed)
+        ball = self.theta * abs(self.mean.slack)
+        return complementarity + ball + sum(s.suboptimality for s in self.scales)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Multipliers and slacks: σ of Γ ≥ 0, ξ of Γ ≤ C, ρ of the ball."""
+
+    gamma: Array
+    theta: float
+    mu: float
+    slack: Array
+    excess: Array
+    ball: float
+
+
+def central(gamma: Array, theta: float, mu: float, upper: float) -> Iterate:
+    """An iterate whose slacks have their central values."""
+    excess = mu / (upper - gamma) if np.isfinite(upper) else np.zeros_like(gamma)
+    return Iterate(gamma, theta, mu, mu / gamma, excess, mu / theta)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a path was left: the iterate, its state, its gap, and whether rounding stopped it."""
+
+    iterate: Iterate
+    state: State
+    gap: float
+    steps: int
+    stalled: bool
+
+
+def follow(
+    restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
+) -> Outcome:
+    """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
+    upper = restriction.upper
+    state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
+    best, idle, steps = np.inf, 0, 0
+    while steps < max_steps:
+        gap = state.gap(upper)
+        band = state.dual_value + gap - state.mean.fit
+        if gap + _repair_cost(state, upper) * band <= tol * max(band, floor):
+            return Outcome(iterate, state, gap, steps, stalled=False)
+        idle = 0 if gap < 0.99 * best else idle + 1
+        best = min(best, gap)
+        if idle > 40:
+            return Outcome(iterate, state, gap, steps, stalled=True)
+        moved = _step(restriction, iterate, state)
+        if moved is None:
+            return Outcome(iterate, state, gap, steps, stalled=True)
+        iterate, state, decrement, length = moved
+        steps += 1
+        if decrement * length < 1.0:
+            mu = iterate.mu * (0.1 if length > 0.5 else 0.3)
+            iterate, state = replace(iterate, mu=mu), state.smoothed(mu)
+    return Outcome(iterate, state, state.gap(upper), steps, stalled=False)
+
+
+def _repair_cost(state: State, upper: float) -> float:
+    """What scaling A until it covers the rows adds to a hard band, as a fraction of its value."""
+    if np.isfinite(upper):
+        return 0.0
+    values = state.surplus + state.mean.requirements
+    t = float(np.max(state.mean.requirements / np.maximum(values, 1e-300)))
+    return max(t, 1.0) ** 2 - 1.0
+
+
+def _step(
+    restriction: Restriction, iterate: Iterate, state: State
+) -> tuple[Iterate, State, float, float] | None:
+    """One damped Newton step; None if rounding errors leave no direction."""
+    upper, mu = restriction.upper, iterate.mu
+    gradient = _gradient(state, upper, restriction.mean.bounded)
+    direction = _direction(restriction, iterate, state, gradient)
+    if direction is None:
+        return None
+    slope = float(gradient @ direction)
+    n = len(iterate.gamma)
+    d_gamma, d_theta = direction[:n], float(direction[n]) if restriction.mean.bounded else 0.0
+    length = _longest(iterate, d_gamma, d_theta, upper)
+    for _ in range(40):
+        gamma = np.minimum(iterate.gamma + length * d_gamma, upper * (1 - _ROOM))
+        theta = iterate.theta + length * d_theta
+        moved = restriction.at(gamma, theta, mu)
+        # The barrier function is convex: as long as its slope has not turned much, it has decreased.
+        turned = float(_gradient(moved, upper, restriction.mean.bounded) @ direction)
+        if turned <= _CURVATURE * abs(slope) or -slope < 1e-9 * mu:
+            break
+        length *= max(0.1, min(0.5, slope / (slope - turned)))
+    return _advance(iterate, moved, d_gamma, d_theta, length, upper), moved, -slope / mu, length
+
+
+def _gradient(state: State, upper: float, bounded: bool) -> Array:
+    """Gradient of the barrier function that is minimised."""
+    gradient = state.surplus - state.mu / state.gamma
+    if np.isfinite(upper):
+        gradient += state.mu / (upper - state.gamma)
+    if not bounded:
+        return gradient
+    return np.append(gradient, state.mean.slack - state.mu / state.theta)
+
+
+def _direction(
+    restriction: Restriction, iterate: Iterate, state: State, gradient: Array
+) -> Array | None:
+    """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
+    diagonal = _barrier_diagonal(restriction, iterate)
+    mean = state.mean.curvature_factor()
+    columns = sum(scale.pairs for scale in state.scales) + (0 if mean is None else mean.shape[1])
+    if 2 * columns < len(gradient):
+        return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
+    H = np.diag(diagonal)
+    for scale, rows in zip(state.scales, _sides(state), strict=True):
+        H[rows, rows] += scale.curvature()
+    if mean is not None:
+        H += mean @ mean.T
+    scaling = 1.0 / np.sqrt(np.diag(H))
+    return _solve(H * scaling[:, None] * scaling, -scaling * gradient, scaling)
+
+
+def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
+    """σ/Γ + ξ/(C − Γ), and ρ/θ."""
+    diagonal = iterate.slack / iterate.gamma
+    if np.isfinite(restriction.upper):
+        diagonal = diagonal + iterate.excess / (restriction.upper - iterate.gamma)
+    if not restriction.mean.bounded:
+        return diagonal
+    return np.append(diagonal, iterate.ball / iterate.theta)
+
+
+def _sides(state: State) -> list[slice]:
+    """The rows of each side among the stacked ones."""
+    edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
+    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _curvature_factor(state: State, mean: Array | None, columns: int) -> Array:
+    """F with FFᵀ = curvature."""
+    size = len(state.gamma) if mean is None else len(mean)
+    F, start = np.zeros((size, columns)), 0
+    for scale, rows in zip(state.scales, _sides(state), strict=True):
+        F[rows, start : start + scale.pairs] = scale.curvature_factor()
+        start += scale.pairs
+    if mean is not None:
+        F[:, start:] = mean
+    return F
+
+
+def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | None:
+    """−(FFᵀ + diag)⁻¹ gradient by Woodbury, for more rows than columns of F."""
+    scaled = F / diagonal[:, None]
+    small = F.T @ scaled
+    small[np.diag_indices(len(small))] += 1.0
+    scaling = 1.0 / np.sqrt(np.diag(small))
+    inner = _solve(
+        small * scaling[:, None] * scaling, scaling * (scaled.T @ gradient), scaling
+    )
+    return None if inner is None else scaled @ inner - gradient / diagonal
+
+
+def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
+    """scaling · H⁻¹ right for H of unit diagonal; rounding can cost H its definiteness."""
+    for shift in (0.0, 1e-14, 1e-12, 1e-10):
+        try:
+            factor = cho_factor(H + shift * np.eye(len(H)), check_finite=False)
+        except LinAlgError:
+            continue
+        return np.asarray(scaling * cho_solve(factor, right, check_finite=False))
+    return None
+
+
+def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
+    """Longest step ≤ 1 that stays inside the box."""
+    length = 1.0
+    down = d_gamma < 0
+    if down.any():
+        length = min(length, _BOUNDARY * float(np.min(-iterate.gamma[down] / d_gamma[down])))
+    up = d_gamma > 0
+    if np.isfinite(upper) and up.any():
+        room = (upper - iterate.gamma[up]) / d_gamma[up]
+        length = min(length, _BOUNDARY * float(np.min(room)))
+    if d_theta < 0:
+        length = min(length, -_BOUNDARY * iterate.theta / d_theta)
+    return length
+
+
+def _advance(
+    old: Iterate, state: State, d_gamma: Array, d_theta: float, length: float, upper: float
+) -> Iterate:
+    """The new iterate; slacks take the linearised complementarity step, kept near the centre."""
+    mu, gamma, theta = old.mu, state.gamma, state.theta
+
+    def slack(value: Array | float, product: Array | float, change: Array | float, new: Array | float) -> Array:
+        """σ after Γ dσ + σ dΓ = μ − σΓ, within a factor of μ/Γ."""
+        stepped = value + length * (mu / product - value - value / product * change)
+        return np.clip(stepped, mu / new / _CENTRAL, mu / new * _CENTRAL)
+
+    excess = old.excess
+    if np.isfinite(upper):
+        excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - gamma)
+    return Iterate(
+        gamma,
+        theta,
+        mu,
+        slack(old.slack, old.gamma, d_gamma, gamma),
+        excess,
+        float(slack(old.ball, old.theta, d_theta, theta)),
+    )

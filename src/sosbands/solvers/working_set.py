@@ -1,0 +1,205 @@
+"""The working set: which multipliers move, which stay at 0 and which at C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sosbands.problem import Fit
+from sosbands.solvers.path import Iterate, Outcome, central
+from sosbands.solvers.reduction import Reduction, Rows
+from sosbands.solvers.units import Normalised
+from sosbands.types import Array, Indices
+
+_SETTLED = 0.05  # a soft row this close to 0 or C (as a fraction of C) may leave
+_INACTIVE = 1e-3  # a hard row with this fraction of the largest multiplier may leave
+_FEW_FEATURES = 60  # up to here, steps are solved in the space of pairs of features
+_RETURNS = 2  # a row that has come back more often than this stays
+
+
+@dataclass
+class WorkingSet:
+    """Rows, their multipliers (stacked over the sides), θ and μ, in the units of the solver."""
+
+    units: Normalised
+    rows: Rows
+    gamma: Array
+    theta: float
+    mu: float
+    returns: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        """No row has come back yet."""
+        self.returns = np.zeros((len(self.units.scales), len(self.units.targets)), dtype=np.int16)
+
+    @classmethod
+    def all_rows(cls, units: Normalised, reduction: Reduction) -> WorkingSet:
+        """Every row moves, from a uniform start of the size at which A would just cover them."""
+        n, sides = len(units.targets), len(units.scales)
+        peak = float(np.max(units.targets**2 if units.problem.symmetric else np.abs(units.targets)))
+        peak, gammas = peak or 1.0, []
+        for side in units.scales:
+            tall = side.rows.shape[1] <= n
+            gram = side.rows.T @ side.rows if tall else side.rows @ side.rows.T
+            largest = max(float(np.linalg.eigvalsh(gram)[-1]), np.finfo(float).tiny)
+            size = (side.trace + 2 * side.ridge * peak) / largest + units.width_weight
+            gammas.append(np.full(n, min(size, 0.5 * units.upper)))
+        everyone, nobody = np.arange(n), np.arange(0)
+        rows, gamma = Rows((everyone,) * sides, (nobody,) * sides), np.concatenate(gammas)
+        theta = float(np.mean(gamma))
+        state = reduction.restrict(rows).restriction.at(gamma, theta, 1e-3 * peak * theta)
+        mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
+        return cls(units, rows, gamma, theta, mu)
+
+    @classmethod
+    def from_coarse(
+        cls, units: Normalised, sample: Indices, multipliers: Array, theta: float, fit: Fit, gap: float
+    ) -> WorkingSet:
+        """From a coarse problem's multipliers at the sampled rows and its band at all rows."""
+        start = _soft_start if np.isfinite(units.upper) else _hard_start
+        surplus, scales = _in_units(units, fit)
+        parts = [
+            start(units, sample, multipliers[side], surplus[side], scales[side])
+            for side in range(len(units.scales))
+        ]
+        rows = Rows(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
+        gamma = np.concatenate([p[2] for p in parts])
+        size = max(float(scales.mean()), 1e-12) * float(np.mean(gamma))
+        mu = max(min(gap, 0.1), 1e-3) * size
+        working = cls(units, rows, gamma, max(units.own_theta(theta), 1e-12), mu)
+        working._admit(surplus, scales)
+        return working
+
+    def iterate(self) -> Iterate:
+        """Where the path starts."""
+        return central(self.gamma, self.theta, self.mu, self.units.upper)
+
+    def multipliers(self, gamma: Array) -> Array:
+        """Γ of shape (sides, n) from the stacked multipliers of the free rows."""
+        out = np.zeros((len(self.rows.free), len(self.units.targets)))
+        for side, part in enumerate(np.split(gamma, self.rows.splits)):
+            out[side, self.rows.free[side]] = part
+            out[side, self.rows.capped[side]] = self.units.upper
+        return out
+
+    def update(self, outcome: Outcome, fit: Fit, gap: float) -> int:
+        """Settled rows leave, rows on the wrong side join; the number of those that joined."""
+        state = outcome.state
+        self.gamma, self.theta, self.mu = state.gamma, state.theta, outcome.iterate.mu
+        surplus, scales = _in_units(self.units, fit)
+        barriers = len(self.gamma) + sum(len(s.eigenvalues) for s in state.scales) + 1
+        if gap < 0.5:
+            self._release(surplus, scales)
+        joined = self._admit(surplus, scales)
+        if joined:  # the path is resumed where its gap is what all rows leave
+            band = abs(state.dual_value - state.mean.fit) + outcome.gap
+            self.mu = max(self.mu, min(gap, 0.1) * band / barriers)
+        return joined
+
+    def _release(self, surplus: Array, scales: Array) -> None:
+        """Fix multipliers that the barrier alone keeps off their bounds."""
+        upper = self.units.upper
+        free, capped, gammas = [], [], []
+        for side, gamma in enumerate(np.split(self.gamma, self.rows.splits)):
+            rows = self.rows.free[side]
+            f, gain = scales[side][rows], surplus[side][rows]
+            loyal = self.returns[side][rows] > _RETURNS
+            if np.isfinite(upper):
+                low = (gamma < _SETTLED * upper) & (gain > 0) & ~loyal
+                high = (gamma > (1 - _SETTLED) * upper) & (gain < 0) & ~loyal
+            else:
+                low = (gamma < _INACTIVE * gamma.max()) & (gain > 0.05 * f) & ~loyal
+                high = np.zeros_like(low)
+            stay = ~(low | high)
+            if not stay.any():  # the path needs a variable
+                stay[0], high[0] = True, False
+            capped.append(np.union1d(self.rows.capped[side], rows[high]))
+            free.append(rows[stay])
+            gammas.append(gamma[stay])
+        self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
+
+    def _admit(self, surplus: Array, scales: Array) -> int:
+        """Let the worst rows outside the set join."""
+        upper, soft = self.units.upper, bool(np.isfinite(self.units.upper))
+        free, capped, gammas, joined = [], [], [], 0
+        for side, gamma in enumerate(np.split(self.gamma, self.rows.splits)):
+            rows, missed = self.rows.free[side], self.rows.capped[side]
+            wrong = np.maximum(-surplus[side], 0.0)
+            wrong[missed] = np.maximum(surplus[side][missed], 0.0)
+            wrong[rows] = 0.0
+            typical = max(float(np.mean(scales[side])), np.finfo(float).tiny)
+            if soft:
+                fresh = _largest(wrong, self._room(side, len(rows)))
+                start = np.where(np.isin(fresh, missed), 0.9, 0.1) * upper
+            else:
+                score = wrong / (scales[side] + 0.01 * typical)
+                fresh = _different(score, self.units.scales[side].rows, max(20, len(rows) // 2))
+                start = self.mu / np.maximum(wrong[fresh], 1e-6 * typical)
+                start = np.minimum(start, float(gamma.max()))
+            self.returns[side][fresh] += 1
+            joined += len(fresh)
+            free.append(np.concatenate([rows, fresh]))
+            capped.append(np.setdiff1d(missed, fresh, assume_unique=True))
+            gammas.append(np.concatenate([gamma, start]))
+        self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
+        return joined
+
+
+    def _room(self, side: int, size: int) -> int:
+        """How many rows of a soft band may join: many where a row costs little."""
+        features = self.units.scales[side].rows.shape[1]
+        return max(200, size) if features <= _FEW_FEATURES else max(100, size // 2)
+
+
+def _in_units(units: Normalised, fit: Fit) -> tuple[Array, Array]:
+    """f − requirement and f in the units of the solver."""
+    return (fit.scales - fit.requirements) / units.value, fit.scales / units.value
+
+
+def _hard_start(
+    units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
+) -> tuple[Indices, Indices, Array]:
+    """The rows that the coarse problem found active."""
+    largest = max(float(multipliers.max()), np.finfo(float).tiny)
+    active = multipliers > _INACTIVE * largest
+    active[np.argmax(multipliers)] = True
+    return sample[active], sample[:0], np.maximum(multipliers[active], _INACTIVE * largest)
+
+
+def _soft_start(
+    units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
+) -> tuple[Indices, Indices, Array]:
+    """The rows closest to the edge of the coarse band move; the rest are inside it or missed."""
+    distance = np.abs(surplus) / (scales + 0.01 * max(float(np.mean(scales)), 1e-300))
+    top = float(multipliers.max())
+    between = int(np.sum((multipliers > _SETTLED * top) & (multipliers < (1 - _SETTLED) * top)))
+    count = min(len(surplus), max(100, between))
+    near = np.sort(np.argpartition(distance, count - 1)[:count])
+    missed = np.setdiff1d(np.flatnonzero(surplus < 0), near)
+    return near, missed, np.full(len(near), 0.5 * units.upper)
+
+
+def _largest(score: Array, count: int) -> Indices:
+    """Rows with the largest positive scores."""
+    positive = np.flatnonzero(score > 0)
+    if len(positive) <= count:
+        return positive
+    return positive[np.argpartition(score[positive], -count)[-count:]]
+
+
+def _different(score: Array, rows: Array, count: int) -> Indices:
+    """Rows with large positive scores whose features differ: neighbours violate together."""
+    pool = _largest(score, 20 * count)
+    if len(pool) <= count:
+        return pool
+    directions = rows[pool] / np.linalg.norm(rows[pool], axis=1)[:, None]
+    left, chosen = score[pool].copy(), []
+    for _ in range(count):
+        best = int(np.argmax(left))
+        if left[best] <= 0:
+            break
+        chosen.append(best)
+        left *= 1.0 - 0.999 * np.minimum((directions @ directions[best]) ** 2, 1.0)
+        left[best] = 0.0
+    return pool[chosen]
