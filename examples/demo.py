@@ -1,4 +1,4 @@
-"""Learn a band on the paper's test case 1 and draw it: ``python examples/demo.py [picture.png]``."""
+"""Learn a band on test case 1 and draw it: ``python examples/demo.py [picture.png]``."""
 
 import sys
 from pathlib import Path
@@ -21,12 +21,19 @@ def draw(solution: Solution, truth: Case, path: Path) -> None:
     oracle = truth.interval(x, 0.99)
     figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
     axes.fill_between(
-        x[:, 0], mean - half_width, mean + half_width, color="tab:blue", alpha=0.25, label="band m ± √f"
+        x[:, 0],
+        mean - half_width,
+        mean + half_width,
+        color="tab:blue",
+        alpha=0.25,
+        label="band m ± √f",
     )
     axes.plot(x, mean, color="tab:blue", label="mean m")
     axes.plot(x, oracle, color="black", lw=0.8, ls="--", label=["true 99 % interval", None])
     axes.scatter(problem.X, problem.y, s=8, color="tab:orange", zorder=3, label="training data")
-    axes.set(xlabel="x", ylabel="y", title=f"Test case 1, n = {problem.n}: a hard band, not calibrated")
+    axes.set(
+        xlabel="x", ylabel="y", title=f"Test case 1, n = {problem.n}: a hard band, not calibrated"
+    )
     axes.legend(ncols=2)
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -5,27 +5,27 @@ With Γ the multipliers of the coverage constraints and θ that of ‖m‖² ≤
     D(Γ, θ) = min_z { base(z) + Σ Γᵢ requirementᵢ(z) + θ(‖z‖² − s) } − Σ_sides Ω*(M(Γ)),
     M(Γ) = M₀ + Φᵀ diag(Γ) Φ,      Ω*(M) = ‖[M]₊‖² / (4λ₂)                    (Prop. 2),
 
-where ``base`` and M₀ = −λ₁I − (b/n)ΦᵀΦ + … collect everything that does not move. Its gradient is the
-constraint violation: ∂D/∂Γᵢ = requirementᵢ − f(xᵢ) and ∂D/∂θ = ‖m‖² − s.
+where ``base`` and M₀ = −λ₁I − (b/n)ΦᵀΦ + … collect everything that does not move. Its gradient is
+the constraint violation: ∂D/∂Γᵢ = requirementᵢ − f(xᵢ) and ∂D/∂θ = ‖m‖² − s.
 
-A smoothing μ > 0 replaces A = [M]₊ / (2λ₂) by the solution of A (2λ₂A − M) = μI, that is, it adds the
-barrier −μ log det A to the primal problem: a path-following solver then sees an analytic function.
+A smoothing μ > 0 replaces A = [M]₊ / (2λ₂) by the solution of A (2λ₂A − M) = μI, that is, it adds
+the barrier −μ log det A to the primal problem: path following then sees an analytic function.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from sosbands.problem import Basis, BandProblem
+from sosbands.problem import BandProblem, Basis
 from sosbands.types import Array
 
-# Up to this many features the curvature is one product of all pairs of features; beyond it, a sum of
-# a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper.
+# Up to this many features the curvature is one product of all pairs of features; beyond it, a sum
+# of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper.
 _PAIRWISE_FEATURES = 96
 _CAUCHY_TOLERANCE = 1e-6
 
@@ -147,11 +147,25 @@ def cauchy_factor(s: Array, tol: float = _CAUCHY_TOLERANCE) -> Array:
 class MeanState(Protocol):
     """The minimiser z(Γ, θ) and what it requires of f."""
 
-    requirements: Array
-    value: float
-    z: Array | None
-    slack: float
-    fit: float
+    @property
+    def requirements(self) -> Array:
+        """What f must reach at each row: r², or ±r."""
+
+    @property
+    def value(self) -> float:
+        """The minimum."""
+
+    @property
+    def z(self) -> Array | None:
+        """Coefficients of the mean; None if it is given."""
+
+    @property
+    def slack(self) -> float:
+        """s − ‖z‖²."""
+
+    @property
+    def fit(self) -> float:
+        """(a/n)‖y − m‖² over all rows."""
 
     def curvature_factor(self) -> Array | None:
         """F of shape (rows + 1, p) with FFᵀ = −∂²D in (Γ, θ); None where D is linear."""
@@ -176,9 +190,7 @@ class GivenMean:
     base_value: float
     fit: float
 
-    bounded = False
-    z = None
-    slack = 0.0
+    bounded: ClassVar[bool] = False
 
     def at(self, gamma: Array, theta: float) -> GivenState:
         """The value is linear in Γ."""
@@ -206,9 +218,9 @@ class GivenState:
 class JointMean:
     """min_z base(z) + Σ Γᵢ requirementᵢ(y − Lz) + θ(‖z‖² − s).
 
-    base(z) = value − 2⟨linear, z⟩ + ‖root z‖² holds the fit (a/n)‖y − Lz‖² over all rows and the rows
-    whose multiplier is fixed at C. ``signs`` is None for a symmetric band, else −1 (low) or +1 (up)
-    for each row. ``fit_*`` is (a/n)‖y − Lz‖² alone, in the same form.
+    base(z) = value − 2⟨linear, z⟩ + ‖root z‖² holds the fit (a/n)‖y − Lz‖² over all rows and the
+    rows whose multiplier is fixed at C. ``signs`` is None for a symmetric band, else −1 (low) or
+    +1 (up) for each row. ``fit_*`` is (a/n)‖y − Lz‖² alone, in the same form.
     """
 
     rows: Array
@@ -222,7 +234,7 @@ class JointMean:
     fit_linear: Array
     fit_value: float
 
-    bounded = True
+    bounded: ClassVar[bool] = True
 
     def at(self, gamma: Array, theta: float) -> JointState:
         """Evaluate by one QR factorisation R of the stacked rows, RᵀR = C."""
@@ -238,7 +250,7 @@ class JointMean:
             delta = self.signs * gamma
             right = self.linear + self.rows.T @ (0.5 * delta)
             constant = float(delta @ self.targets)
-        R = np.linalg.qr(stacked, mode="r")
+        R = np.asarray(np.linalg.qr(stacked, mode="r"))
         half = solve_triangular(R, right, trans=1, check_finite=False)
         z = solve_triangular(R, half, check_finite=False)
         value = self.base_value + constant - float(half @ half) - theta * self.bound
@@ -286,13 +298,13 @@ class JointState:
         v = self.residuals if signs is None else 0.5 * signs
         columns = np.column_stack([self.term.rows.T * v, -self.z])
         half = solve_triangular(self.R, columns, trans=1, check_finite=False)
-        return np.sqrt(2.0) * half.T
+        return np.asarray(np.sqrt(2.0) * half.T)
 
 
 def matrix_root(gram: Array) -> Array:
     """R with RᵀR = gram, for a positive semi-definite matrix."""
     eigenvalues, vectors = np.linalg.eigh(gram)
-    return np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T
+    return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)
 
 
 def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:

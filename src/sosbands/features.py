@@ -159,7 +159,8 @@ def full_features(kernel: Kernel, X: Array) -> FeatureRows:
             factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
         except LinAlgError:
             continue
-        made = _feature_rows(Features(kernel, X, factor), factor, kernel.diagonal(X))
+        features = Features(kernel, X, factor)
+        made = _feature_rows(features, features.transform(X), kernel.diagonal(X))
         return replace(made, trace_residual=jitter)
     raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
 
@@ -175,8 +176,7 @@ def _rank_cap(n: int, max_rank: int | None) -> int:
 def _pivots(
     kernel: Kernel, X: Array, candidates: Indices, threshold: float, cap: int
 ) -> tuple[Indices, Array, Array]:
-    """Greedy pivots among the candidates, the Cholesky factor of their Gram matrix, and the
-    features of the candidates."""
+    """Pivots among the candidates, their Cholesky factor, and the features of all candidates."""
     gram = kernel(X[candidates], X[candidates])
     packed, order, rank, _ = lapack.dpstrf(gram.T, tol=threshold, lower=1, overwrite_a=1)
     if rank == 0:  # the kernel vanishes on every candidate: one feature that is zero

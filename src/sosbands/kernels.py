@@ -1,7 +1,7 @@
-"""Kernels kᵐ and kᶠ: Gram blocks, diagonals, and the constant offset that keeps bands from collapsing.
+"""Kernels kᵐ and kᶠ: Gram blocks, diagonals, and the offset that keeps bands from collapsing.
 
-Every kernel is ``variance-one(x, x′) + offset``; ``offset=0`` is the paper. With an offset c > 0 the
-scale f keeps a floor away from the data, where a Gaussian kernel alone would let it fall to zero.
+A kernel is k(x, x′) + offset; ``offset=0`` is the paper. With an offset c > 0 the scale f keeps a
+floor away from the data, where a Gaussian kernel alone would let it fall to zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from sosbands.types import Array
 
-# Above this squared norm (in lengthscales) ‖x‖² + ‖z‖² − 2xᵀz cancels too many digits of a distance.
+# Above this squared norm (in lengthscales) ‖x‖² + ‖z‖² − 2xᵀz cancels too many digits.
 _EXPANSION_LIMIT = 1e4
 
 
@@ -98,8 +98,8 @@ class Matern(Kernel):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
 
     def _gram(self, X: Array, Z: Array) -> Array:
-        u = np.sqrt(squared_distances(X, Z))
-        u *= np.sqrt(2 * self.nu)
+        # Not the root of squared_distances: that turns rounding of 1e-16 into distances of 1e-8.
+        u = np.sqrt(2 * self.nu) * cdist(X, Z)
         decay = np.exp(-np.minimum(u, 690.0))
         if self.nu == 0.5:
             return decay
@@ -116,10 +116,10 @@ class Linear(Kernel):
     """
 
     def _gram(self, X: Array, Z: Array) -> Array:
-        return X @ Z.T
+        return np.asarray(X @ Z.T)
 
     def _diagonal(self, X: Array) -> Array:
-        return np.einsum("ij,ij->i", X, X)
+        return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def squared_distances(X: Array, Z: Array) -> Array:

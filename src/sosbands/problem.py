@@ -22,7 +22,7 @@ from sosbands.features import FeatureRows, factorize, full_features, landmark_fe
 from sosbands.kernels import Kernel
 from sosbands.types import Array, Indices
 
-# The optimum counts as zero below this fraction of the trivial band's value: gaps are then absolute.
+# Below this fraction of the trivial band's value the optimum counts as 0: gaps are absolute.
 _ZERO_OPTIMUM = 1e-10
 
 
@@ -108,8 +108,8 @@ class BandProblem:
         mean_kernel : Kernel, optional
             kᵐ: the mean is learned jointly, with ‖m‖² ≤ `mean_bound` in its norm.
         mean : array of shape (n,) or callable, optional
-            A given mean: its values at X, or a function of X such as ``model.predict``. Without it and
-            without `mean_kernel`, y holds residuals and the mean is zero.
+            A given mean: its values at X, or a function of X such as ``model.predict``. Without
+            it and without `mean_kernel`, y holds residuals and the mean is zero.
         mean_bound : float, optional
             s > 0, needed with `mean_kernel`.
         mean_weight : float, default=0
@@ -121,7 +121,7 @@ class BandProblem:
         training_coverage : float, default=1
             τ in (0, 1]; 1 is the paper's hard band. It is not the confidence level.
         symmetric : bool, optional
-            False asks for a two-sided band, f_low and f_up. Default: True unless two kernels are given.
+            False asks for a two-sided band. Default: True unless two kernels are given.
         feature_tol : float, default=1e-10
             Largest residual of the features on the diagonal of the kernel matrix.
         max_rank : int, optional
@@ -135,45 +135,43 @@ class BandProblem:
             raise ValueError("give mean_kernel (joint mean) or mean (given mean), not both")
         for kernel in (*kernels, *([mean_kernel] if mean_kernel is not None else [])):
             kernel.check_inputs(X)
-        bound = _checked_bound(mean_bound, joint=mean_kernel is not None)
         values, function = _checked_mean(mean, X, joint=mean_kernel is not None)
-        weights = {
-            "mean_weight": mean_weight,
-            "width_weight": width_weight,
-            "trace_penalty": trace_penalty,
-            "ridge_penalty": ridge_penalty,
-        }
-        for name, value in weights.items():
+        return cls(
+            X=X,
+            y=y,
+            scale_kernels=kernels,
+            mean_kernel=mean_kernel,
+            mean_values=values,
+            mean_function=function,
+            mean_bound=_checked_bound(mean_bound, joint=mean_kernel is not None),
+            mean_weight=float(mean_weight),
+            width_weight=float(width_weight),
+            trace_penalty=float(trace_penalty),
+            ridge_penalty=float(ridge_penalty),
+            training_coverage=float(training_coverage),
+            feature_tol=feature_tol,
+            max_rank=max_rank,
+            landmarks=None if landmarks is None else _checked_landmarks(landmarks, X),
+        )
+
+    def __post_init__(self) -> None:
+        """Refuse weights and settings that define no problem."""
+        for name in ("mean_weight", "width_weight", "trace_penalty", "ridge_penalty"):
+            value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 hint = "; for λ2 = 0 use the solver SDP" if name == "ridge_penalty" else ""
                 raise ValueError(f"{name} must be finite and >= 0, got {value!r}{hint}")
-        if not 0 < training_coverage <= 1:
-            raise ValueError(f"training_coverage must be in (0, 1], got {training_coverage!r}")
-        if training_coverage < 1 and width_weight == 0:
+        if not 0 < self.training_coverage <= 1:
+            raise ValueError(f"training_coverage must be in (0, 1], got {self.training_coverage!r}")
+        if self.soft and self.width_weight == 0:
             raise ValueError(
-                f"training_coverage={training_coverage!r} < 1 (a soft band) needs width_weight > 0, "
-                "got 0: set width_weight, or training_coverage=1"
+                f"training_coverage={self.training_coverage!r} < 1 (a soft band) needs "
+                "width_weight > 0, got 0: set width_weight, or training_coverage=1"
             )
-        if not 0 < feature_tol < 1:
-            raise ValueError(f"feature_tol must be in (0, 1), got {feature_tol!r}")
-        if max_rank is not None and max_rank < 1:
-            raise ValueError(f"max_rank must be at least 1, got {max_rank!r}")
-        if landmarks is not None:
-            landmarks = _checked_landmarks(landmarks, X)
-        return cls(
-            X,
-            y,
-            kernels,
-            mean_kernel,
-            values,
-            function,
-            bound,
-            *(float(w) for w in weights.values()),
-            float(training_coverage),
-            feature_tol,
-            max_rank,
-            landmarks,
-        )
+        if not 0 < self.feature_tol < 1:
+            raise ValueError(f"feature_tol must be in (0, 1), got {self.feature_tol!r}")
+        if self.max_rank is not None and self.max_rank < 1:
+            raise ValueError(f"max_rank must be at least 1, got {self.max_rank!r}")
 
     @property
     def n(self) -> int:
@@ -255,6 +253,12 @@ class Point:
     basis: Basis
     z: Array | None
     factors: tuple[Array, ...]
+
+    @classmethod
+    def zero(cls, basis: Basis) -> Point:
+        """m = 0 and f = 0."""
+        z = None if basis.mean is None else np.zeros(basis.mean.rows.shape[1])
+        return cls(basis, z, tuple(np.zeros((side.rows.shape[1], 1)) for side in basis.scales))
 
 
 @dataclass(frozen=True)
@@ -401,6 +405,25 @@ def _lifted(fit: Fit, missing: Array) -> Fit | None:
     return Fit(replace(point, factors=tuple(factors)), fit.residuals, np.stack(scales))
 
 
+def uncoverable(problem: BandProblem, basis: Basis) -> bool:
+    """Whether a hard band has rows that no f covers (φ = 0) and no mean reaches."""
+    if problem.soft:
+        return False
+    for side, sign in zip(basis.scales, (-1.0, 1.0), strict=False):
+        blank = side.squared_norms <= 1e-12 * max(float(side.squared_norms.max()), 1e-300)
+        y = problem.targets[blank]
+        if basis.mean is None:
+            if np.any(y != 0 if problem.symmetric else sign * y > 0):
+                return True
+        elif len(y):
+            # The smallest mean that passes through the blank rows must fit into the ball.
+            z = np.linalg.lstsq(basis.mean.rows[blank], y, rcond=None)[0]
+            missed = np.abs(basis.mean.rows[blank] @ z - y).max()
+            if float(z @ z) > problem.mean_bound or missed > 1e-8 * np.abs(y).max():
+                return True
+    return False
+
+
 def relative_gap(problem: BandProblem, value: Value, dual_value: float) -> float:
     """(p − d) / (p − (a/n)‖r‖²); absolute, in units of the trivial band, where the optimum is 0."""
     if not np.isfinite(value.total):
@@ -419,7 +442,7 @@ def _trivial_band(problem: BandProblem) -> float:
         weight = problem.width_weight + problem.trace_penalty
         return weight * mean_square + problem.ridge_penalty * mean_square**2
     weight = problem.width_weight + problem.trace_penalty
-    return 2 * (weight * np.sqrt(mean_square) + problem.ridge_penalty * mean_square)
+    return 2 * (weight * float(np.sqrt(mean_square)) + problem.ridge_penalty * mean_square)
 
 
 def _checked_rows(X: Array, y: Array) -> tuple[Array, Array]:
@@ -458,7 +481,9 @@ def _checked_bound(mean_bound: float | None, *, joint: bool) -> float:
             raise ValueError("mean_bound needs mean_kernel: a given mean is not bounded")
         return np.inf
     if mean_bound is None:
-        raise ValueError("mean_kernel needs mean_bound, the bound s on the squared norm of the mean")
+        raise ValueError(
+            "mean_kernel needs mean_bound, the bound s on the squared norm of the mean"
+        )
     if not (np.isfinite(mean_bound) and mean_bound > 0):
         raise ValueError(f"mean_bound must be finite and > 0, got {mean_bound!r}")
     return float(mean_bound)

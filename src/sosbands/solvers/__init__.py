@@ -1,4 +1,4 @@
-"""Three solvers of one problem: `Newton` (default), `Accelerated` (the paper's) and `SDP` (CVXPY)."""
+"""Three solvers: `Newton` (default), `Accelerated` (the paper's) and `SDP` (CVXPY)."""
 
 from sosbands.solvers.accelerated import Accelerated
 from sosbands.solvers.base import Candidate, Certificate, Clock, Solution, Solver, Status

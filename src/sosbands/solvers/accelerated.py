@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sosbands.problem import BandProblem, Basis, Point
+from sosbands.problem import BandProblem, Basis, Point, uncoverable
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.types import Array
 
@@ -87,18 +87,11 @@ class Accelerated(Solver):
 
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """Yield the iterate that meets the stopping test, or the best one of those that did not."""
-        if problem.ridge_penalty <= 0:
-            raise ValueError(
-                f"ridge_penalty must be > 0, got {problem.ridge_penalty:g}: the dual needs it; "
-                "use the solver SDP for λ2 = 0"
-            )
         with clock.phase("features"):
             basis = problem.full_basis
             data = _data(problem, basis)
-        if not problem.targets.any():  # nothing to cover: relative gaps would divide by zero
-            z = None if basis.mean is None else np.zeros(problem.n)
-            point = Point(basis, z, (np.zeros((problem.n, 1)),) * problem.sides)
-            yield Candidate(point, np.zeros((problem.sides, problem.n)), 0.0, 0)
+        if uncoverable(problem, basis):
+            yield Candidate.zero(problem, basis, verdict=Status.INFEASIBLE)
             return
         with clock.phase("compile"):
             joint = problem.mean_kernel is not None

@@ -1,7 +1,7 @@
 """One interface for every solver: `Solver.solve(problem) -> Solution`, one loop, one certificate.
 
-A solver supplies candidates (a dual point and the primal point recovered from it) as it goes; the loop
-here repairs and certifies them, counts, keeps the history and decides when to stop.
+A solver supplies candidates (a dual point and the primal point recovered from it) as it goes; the
+loop here repairs and certifies them, counts, keeps the history and decides when to stop.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 
 from sosbands.dual import dual_value
 from sosbands.problem import (
     BandProblem,
+    Basis,
     Feasible,
     Point,
     evaluate,
@@ -33,15 +35,16 @@ class Status(Enum):
 
     CONVERGED = "the certified gap is within the tolerance"
     ZERO_SCALE = (
-        "f = 0 is optimal: width_weight is too small beside trace_penalty for this training_coverage; "
-        "raise width_weight or lower trace_penalty"
+        "f = 0 is optimal: width_weight is too small beside trace_penalty for this "
+        "training_coverage; raise width_weight or lower trace_penalty"
     )
     ITERATION_LIMIT = (
-        "the iteration limit came first; the gap says how far the solution is: raise max_iter, or tol"
+        "the iteration limit came first; the gap says how far the solution is: raise max_iter, or "
+        "tol"
     )
     STALLED = (
-        "rounding errors stopped the progress; the gap says how far the solution is: raise tol, or bring "
-        "the weights and penalties closer to each other"
+        "no more progress: rounding errors, or diverging steps; the gap says how far the solution "
+        "is: raise tol, or bring the weights and penalties closer to each other"
     )
     INFEASIBLE = (
         "no f can cover a row where every feature of the scale kernel vanishes; give the kernel an "
@@ -100,6 +103,19 @@ class Candidate:
     dual_value: float | None = None
     feasible: Feasible | None = None
     verdict: Status | None = None
+
+    @classmethod
+    def zero(
+        cls,
+        problem: BandProblem,
+        basis: Basis,
+        *,
+        iterations: int = 0,
+        verdict: Status | None = None,
+    ) -> Candidate:
+        """m = 0, f = 0, no multipliers: where nothing is to be covered, or nothing was found."""
+        multipliers = np.zeros((problem.sides, problem.n))
+        return cls(Point.zero(basis), multipliers, 0.0, iterations, verdict=verdict)
 
 
 @dataclass(frozen=True)
@@ -207,6 +223,7 @@ class Solver(ABC):
 
     tol: float
     max_iter: int
+    needs_ridge: ClassVar[bool] = True
 
     def _check_settings(self) -> None:
         if not 0 < self.tol < 1:
@@ -220,10 +237,20 @@ class Solver(ABC):
 
     def solve(self, problem: BandProblem) -> Solution:
         """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        if self.needs_ridge and problem.ridge_penalty == 0:
+            raise ValueError(
+                "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"
+            )
         clock, history = Clock(), []
         best: tuple[float, Candidate, Feasible, float] | None = None
         status = Status.STALLED
-        for candidate in self.candidates(problem, clock):
+        nothing = not problem.targets.any()  # to cover: relative accuracy would mean nothing either
+        proposals = (
+            iter([Candidate.zero(problem, problem.basis)])
+            if nothing
+            else self.candidates(problem, clock)
+        )
+        for candidate in proposals:
             with clock.phase("certificate"):
                 feasible = candidate.feasible or repair(problem, evaluate(problem, candidate.point))
                 lower = candidate.dual_value

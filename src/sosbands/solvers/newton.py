@@ -1,9 +1,9 @@
 """Newton: path following on a working set of rows, the default solver.
 
-At the optimum few rows carry a multiplier strictly inside its box. The solver follows the central path
-(`sosbands.solvers.path`) on such rows only, checks all others in one pass, lets those that are on the
-wrong side of the band join, and repeats. Multipliers outside the working set stay at 0, or at C for the
-rows that a soft band misses. A coarse problem on a sample of the rows starts it.
+At the optimum few rows carry a multiplier strictly inside its box. The solver follows the central
+path (`sosbands.solvers.path`) on such rows only, checks all others in one pass, lets those that are
+on the wrong side of the band join, and repeats. Multipliers outside the working set stay at 0, or
+at C for the rows that a soft band misses. A coarse problem on a sample of the rows starts it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sosbands.problem import BandProblem, Point, evaluate, relative_gap, repair
+from sosbands.problem import BandProblem, evaluate, relative_gap, repair, uncoverable
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.solvers.path import follow
 from sosbands.solvers.reduction import Reduction
@@ -45,21 +45,10 @@ class Newton(Solver):
 
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """Yield one candidate per pass over all rows."""
-        if problem.ridge_penalty <= 0:
-            raise ValueError(
-                f"ridge_penalty must be > 0, got {problem.ridge_penalty!r}: the dual needs it; "
-                "use the solver SDP for λ2 = 0"
-            )
         with one_blas_thread(), clock.phase("features"):
             basis = problem.basis
-        if _uncoverable(problem):
-            nothing = Point(
-                basis,
-                None if basis.mean is None else np.zeros(basis.mean.rows.shape[1]),
-                tuple(np.zeros((side.rows.shape[1], 1)) for side in basis.scales),
-            )
-            zero = np.zeros((problem.sides, problem.n))
-            yield Candidate(nothing, zero, 0.0, 0, -np.inf, verdict=Status.INFEASIBLE)
+        if uncoverable(problem, basis):
+            yield Candidate.zero(problem, basis, verdict=Status.INFEASIBLE)
             return
         with one_blas_thread():
             yield from self._rounds(problem, clock)
@@ -112,9 +101,7 @@ class Newton(Solver):
             with clock.phase("rows"):
                 joined = working.update(outcome, fit, gap)
 
-    def _start(
-        self, problem: BandProblem, units: Normalised, reduction: Reduction
-    ) -> WorkingSet:
+    def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""
         few, coarsening = (300, 4) if problem.soft else (150, 16)
         if problem.n <= few:
@@ -123,30 +110,4 @@ class Newton(Solver):
         sample = np.sort(order[: max(few, problem.n // coarsening)])
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
         fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
-        return WorkingSet.from_coarse(
-            units, sample, coarse.multipliers, coarse.theta, fit, coarse.gap
-        )
-
-
-def _uncoverable(problem: BandProblem) -> bool:
-    """Whether a hard band has a row that no f covers and no mean reaches."""
-    if problem.soft:
-        return False
-    for number, side in enumerate(problem.basis.scales):
-        squared = side.squared_norms
-        blank = squared <= 1e-12 * max(float(squared.max()), np.finfo(float).tiny)
-        y = problem.targets[blank]
-        if not len(y):
-            continue
-        if problem.basis.mean is None:
-            sign = 1.0 if problem.symmetric else (-1.0, 1.0)[number]
-            short = np.abs(y) if problem.symmetric else sign * y
-            if np.any(short > 0):
-                return True
-            continue
-        # The smallest mean that passes through the blank rows must fit into the ball.
-        z = np.linalg.lstsq(problem.basis.mean.rows[blank], y, rcond=None)[0]
-        missed = np.abs(problem.basis.mean.rows[blank] @ z - y).max()
-        if float(z @ z) > problem.mean_bound or missed > 1e-8 * np.abs(y).max():
-            return True
-    return False
+        return WorkingSet.from_coarse(units, sample, coarse, fit)

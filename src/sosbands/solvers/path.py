@@ -1,14 +1,15 @@
 """Path following: the barrier dual on a few rows, for a decreasing barrier parameter μ.
 
-Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, with D_μ smoothed as in `sosbands.dual`.
-That is the central path of the primal problem with the barrier −μ log of every slack and of det A, so
-that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-dual: the
-slacks σ ≈ μ/Γ are variables of their own in the Newton matrix, which permits longer steps.
+Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `sosbands.dual`.
+That is the central path of the primal problem with the barrier −μ log of every slack and of det A,
+so that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-
+dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits longer steps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -161,12 +162,13 @@ def _step(
         gamma = np.minimum(iterate.gamma + length * d_gamma, upper * (1 - _ROOM))
         theta = iterate.theta + length * d_theta
         moved = restriction.at(gamma, theta, mu)
-        # The barrier function is convex: as long as its slope has not turned much, it has decreased.
+        # The barrier function is convex: while its slope has not turned much, it has decreased.
         turned = float(_gradient(moved, upper, restriction.mean.bounded) @ direction)
         if turned <= _CURVATURE * abs(slope) or -slope < 1e-9 * mu:
             break
         length *= max(0.1, min(0.5, slope / (slope - turned)))
-    return _advance(iterate, moved, d_gamma, d_theta, length, upper), moved, -slope / mu, length
+    advanced = _advance(iterate, moved, d_gamma, d_theta, length=length, upper=upper)
+    return advanced, moved, -slope / mu, length
 
 
 def _gradient(state: State, upper: float, bounded: bool) -> Array:
@@ -210,7 +212,7 @@ def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
 def _sides(state: State) -> list[slice]:
     """The rows of each side among the stacked ones."""
     edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def _curvature_factor(state: State, mean: Array | None, columns: int) -> Array:
@@ -231,9 +233,7 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
     small = F.T @ scaled
     small[np.diag_indices(len(small))] += 1.0
     scaling = 1.0 / np.sqrt(np.diag(small))
-    inner = _solve(
-        small * scaling[:, None] * scaling, scaling * (scaled.T @ gradient), scaling
-    )
+    inner = _solve(small * scaling[:, None] * scaling, scaling * (scaled.T @ gradient), scaling)
     return None if inner is None else scaled @ inner - gradient / diagonal
 
 
@@ -264,24 +264,25 @@ def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> 
 
 
 def _advance(
-    old: Iterate, state: State, d_gamma: Array, d_theta: float, length: float, upper: float
+    old: Iterate, state: State, d_gamma: Array, d_theta: float, *, length: float, upper: float
 ) -> Iterate:
     """The new iterate; slacks take the linearised complementarity step, kept near the centre."""
-    mu, gamma, theta = old.mu, state.gamma, state.theta
+    mu = old.mu
 
-    def slack(value: Array | float, product: Array | float, change: Array | float, new: Array | float) -> Array:
+    def slack(value: Array, variable: Array, change: Array, now: Array) -> Array:
         """σ after Γ dσ + σ dΓ = μ − σΓ, within a factor of μ/Γ."""
-        stepped = value + length * (mu / product - value - value / product * change)
-        return np.clip(stepped, mu / new / _CENTRAL, mu / new * _CENTRAL)
+        stepped = value + length * (mu / variable - value - value / variable * change)
+        return np.clip(stepped, mu / now / _CENTRAL, mu / now * _CENTRAL)
 
     excess = old.excess
     if np.isfinite(upper):
-        excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - gamma)
+        excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - state.gamma)
+    ball = slack(*(np.array([v]) for v in (old.ball, old.theta, d_theta, state.theta)))
     return Iterate(
-        gamma,
-        theta,
-        mu,
-        slack(old.slack, old.gamma, d_gamma, gamma),
-        excess,
-        float(slack(old.ball, old.theta, d_theta, theta)),
+        gamma=state.gamma,
+        theta=state.theta,
+        mu=mu,
+        slack=slack(old.slack, old.gamma, d_gamma, state.gamma),
+        excess=excess,
+        ball=float(ball[0]),
     )

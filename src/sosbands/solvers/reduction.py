@@ -80,7 +80,9 @@ class Reduction:
         signs = np.repeat(units.signs, [len(free) for free in rows.free])
         symmetric = units.problem.symmetric
         missed = [
-            (capped, sign) for capped, sign in zip(rows.capped, units.signs, strict=True) if len(capped)
+            (capped, sign)
+            for capped, sign in zip(rows.capped, units.signs, strict=True)
+            if len(capped)
         ]
         fixed = self.fit_value + units.upper_times(
             sum(float(np.sum(y[i] ** 2 if symmetric else sign * y[i])) for i, sign in missed)
@@ -172,7 +174,7 @@ class Restricted:
             rows = reduction.units.scales[side].rows[self.rows.free[side]]
             guess = Q @ scale.vectors[:, scale.eigenvalues > 0]
             shift = reduction.shifts[side]
-            values, vectors = positive_eigenpairs(cost, rows, scale.gamma, guess, shift)
+            values, vectors = positive_eigenpairs(cost, rows, scale.gamma, guess, shift=shift)
             reduction.found[side] = vectors
             lower -= float(np.sum(values**2)) / (4 * scale.term.ridge)
         return lower * reduction.units.value

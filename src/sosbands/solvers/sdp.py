@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class SDP(Solver):
     max_iter: int = 100_000
     options: Mapping[str, Any] | None = field(default=None, hash=False)
     verbose: bool = False
+    needs_ridge: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse settings that do not exist, and a missing CVXPY."""
@@ -75,9 +76,6 @@ class SDP(Solver):
         """Yield the backend's only point."""
         with clock.phase("features"):
             basis = problem.full_basis
-        if not problem.targets.any():  # nothing to cover, and no scale to bring to unit size
-            yield _zero_candidate(problem, basis, 0, Status.STALLED)
-            return
         with clock.phase("statement"):
             units = Units.of(problem)
             program = Program.of(problem, basis, units, self.form)
@@ -88,7 +86,9 @@ class SDP(Solver):
         clock.seconds["backend"] = outcome.seconds
         clock.seconds["solve"] = max(clock.seconds["solve"] - outcome.seconds, 0.0)
         if not outcome.has_point:
-            yield _zero_candidate(problem, basis, outcome.iterations, outcome.verdict)
+            yield Candidate.zero(
+                problem, basis, iterations=outcome.iterations, verdict=outcome.verdict
+            )
             return
         with clock.phase("recovery"):
             candidate = program.candidate(problem, basis, units, outcome)
@@ -287,13 +287,3 @@ def _without_noise(problem: BandProblem, point: Point) -> Point:
         for R, f in zip(point.factors, fit.scales, strict=True)
     )
     return Point(point.basis, point.z, factors)
-
-
-def _zero_candidate(
-    problem: BandProblem, basis: Basis, iterations: int, verdict: Status
-) -> Candidate:
-    """m = 0, f = 0 and no multipliers: all there is where the backend returns nothing."""
-    z = None if basis.mean is None else np.zeros(basis.mean.rows.shape[1])
-    factors = tuple(np.zeros((part.rows.shape[1], 1)) for part in basis.scales)
-    multipliers = np.zeros((problem.sides, problem.n))
-    return Candidate(Point(basis, z, factors), multipliers, 0.0, iterations, verdict=verdict)

@@ -1,9 +1,10 @@
 """A small subspace that holds the optimal A of a hard band, where there are many features.
 
-The optimal A lives on the positive eigenvectors of M = Φ_WᵀΓΦ_W − N with N = λ₁I + (b/n)ΦᵀΦ. Each of
-them is (N + μ)⁻¹Φ_Wᵀv for its own eigenvalue μ > 0. For b = 0 they lie in the span of the rows Φ_W; for
-b > 0, (N + μ)⁻¹Φ_Wᵀ at two shifts μ spans them to high accuracy, and the eigenvalues of the full M,
-found by a block Davidson iteration, certify what is left.
+The optimal A lives on the positive eigenvectors of M = Φ_WᵀΓΦ_W − N with N = λ₁I + (b/n)ΦᵀΦ. Each
+of them is (N + μ)⁻¹Φ_Wᵀv for its own eigenvalue μ > 0. For b = 0 they lie in the span of the rows
+Φ_W; for b > 0, (N + μ)⁻¹Φ_Wᵀ at two shifts μ spans them to high accuracy, and the eigenvalues of
+the full M, found by a block Davidson iteration, certify what is left. That takes Cholesky factors
+of N + μI, which cost far less than the eigenbasis of ΦᵀΦ that would make N diagonal.
 """
 
 from __future__ import annotations
@@ -65,12 +66,13 @@ def orthonormal(V: Array, drop: float = 1e-13) -> Array:
 
 
 def positive_eigenpairs(
-    cost: Cost, rows: Array, gamma: Array, guess: Array, shift: float, tol: float = 1e-9
+    cost: Cost, rows: Array, gamma: Array, guess: Array, *, shift: float, tol: float = 1e-9
 ) -> tuple[Array, Array]:
     """Upper bounds of the positive eigenvalues of M, and their eigenvectors.
 
-    The search space holds N⁻¹Φ_Wᵀ, where M is positive on as many directions as on the whole space
-    (T² − T has as many positive eigenvalues as T = Γ^½ Φ_W N⁻¹ Φ_Wᵀ Γ^½ has above 1): none is missed.
+    The search space holds N⁻¹Φ_Wᵀ, where M is positive on as many directions as on the whole
+    space (T² − T has as many positive eigenvalues as T = Γ^½ Φ_W N⁻¹ Φ_Wᵀ Γ^½ has above 1): none
+    is missed.
     """
     weighted = rows * gamma[:, None]
     Q = orthonormal(np.hstack([cost.solve(rows.T, 0.0), guess]))

@@ -1,4 +1,4 @@
-"""BLAS threads: small dense steps want one, or two threads wait for each other longer than they work."""
+"""BLAS threads: small dense steps want one; two wait for each other longer than they work."""
 
 from __future__ import annotations
 

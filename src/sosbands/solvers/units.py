@@ -1,8 +1,8 @@
 """Units in which a band problem is solved: outputs and features of size one.
 
 y → y/t leaves the problem the same with s → s/t² and λ₂ → λ₂t² (two-sided: a → at, λ₂ → λ₂t), and
-φ → φ/κ with λ₁ → λ₁/κ², λ₂ → λ₂/κ⁴. Solving in such units makes rounding errors, and so the solution,
-independent of the units of the data. The multipliers Γ keep their values.
+φ → φ/κ with λ₁ → λ₁/κ², λ₂ → λ₂/κ⁴. Solving in such units makes rounding errors, and so the
+solution, independent of the units of the data. The multipliers Γ keep their values.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Normalised:
 
 
 def _normalised(part: FeatureRows) -> tuple[Array, Coordinates]:
-    """Feature rows of size one, rotated into their own span where there are more features than rows.
+    """Feature rows of size one, rotated into their span where there are more features than rows.
 
     A and z have no component outside that span (Theorem 2).
     """

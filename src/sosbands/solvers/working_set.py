@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sosbands.problem import Fit
+from sosbands.solvers.base import Solution
 from sosbands.solvers.path import Iterate, Outcome, central
 from sosbands.solvers.reduction import Reduction, Rows
 from sosbands.solvers.units import Normalised
@@ -54,20 +55,20 @@ class WorkingSet:
 
     @classmethod
     def from_coarse(
-        cls, units: Normalised, sample: Indices, multipliers: Array, theta: float, fit: Fit, gap: float
+        cls, units: Normalised, sample: Indices, coarse: Solution, fit: Fit
     ) -> WorkingSet:
         """From a coarse problem's multipliers at the sampled rows and its band at all rows."""
         start = _soft_start if np.isfinite(units.upper) else _hard_start
         surplus, scales = _in_units(units, fit)
         parts = [
-            start(units, sample, multipliers[side], surplus[side], scales[side])
+            start(units, sample, coarse.multipliers[side], surplus[side], scales[side])
             for side in range(len(units.scales))
         ]
         rows = Rows(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
         size = max(float(scales.mean()), 1e-12) * float(np.mean(gamma))
-        mu = max(min(gap, 0.1), 1e-3) * size
-        working = cls(units, rows, gamma, max(units.own_theta(theta), 1e-12), mu)
+        mu = max(min(coarse.gap, 0.1), 1e-3) * size
+        working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working
 
@@ -144,7 +145,6 @@ class WorkingSet:
             gammas.append(np.concatenate([gamma, start]))
         self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
         return joined
-
 
     def _room(self, side: int, size: int) -> int:
         """How many rows of a soft band may join: many where a row costs little."""
