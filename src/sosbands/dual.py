@@ -310,36 +310,58 @@ def matrix_root(gram: Array) -> Array:
 def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
     """D(Γ, θ) over all rows, for any solver's multipliers of shape (sides, n).
 
-    For λ₂ = 0 the dual needs M ⪯ 0: (Γ, θ) is first scaled down until it is.
+    For λ₂ = 0 it is −∞ unless M ⪯ 0; `shrunk` multipliers have that.
     """
-    matrices = [_penalty_matrix(problem, basis, multipliers, side) for side in range(problem.sides)]
-    if problem.ridge_penalty > 0:
-        penalty = sum(
-            float(np.sum(np.maximum(np.linalg.eigvalsh(covered - cost), 0.0) ** 2))
-            for covered, cost in matrices
-        ) / (4 * problem.ridge_penalty)
-        return mean_value(problem, basis, multipliers, theta) - penalty
-    shrink = 1.0
-    for covered, cost in matrices:
-        inverse_root = np.linalg.pinv(np.linalg.cholesky(cost)) if cost.any() else None
-        if inverse_root is None:
+    value = mean_value(problem, basis, multipliers, theta)
+    for part, gamma in zip(basis.scales, multipliers, strict=True):
+        covered, cost = _covered(part.rows, gamma), _cost(problem, part.rows)
+        eigenvalues = np.linalg.eigvalsh(covered - cost)
+        if problem.ridge_penalty > 0:
+            excess = float(np.sum(np.maximum(eigenvalues, 0.0) ** 2))
+            value -= excess / (4 * problem.ridge_penalty)
+        elif eigenvalues[-1] > 1e-12 * max(float(np.trace(cost)), np.finfo(float).tiny):
             return -np.inf
-        largest = float(np.linalg.eigvalsh(inverse_root @ covered @ inverse_root.T)[-1])
-        shrink = min(shrink, 1.0 / largest if largest > 0 else 1.0)
-    return mean_value(problem, basis, shrink * multipliers, shrink * theta)
+    return value
 
 
-def _penalty_matrix(
-    problem: BandProblem, basis: Basis, multipliers: Array, side: int
-) -> tuple[Array, Array]:
-    """Φᵀ diag(Γ) Φ and λ₁I + (b/n)ΦᵀΦ of one side."""
-    rows = basis.scales[side].rows
-    active = np.flatnonzero(multipliers[side])
-    covered = (rows[active].T * multipliers[side][active]) @ rows[active]
+def shrunk(
+    problem: BandProblem, basis: Basis, multipliers: Array, theta: float
+) -> tuple[Array, float]:
+    """(Γ, θ) scaled down until Φᵀ diag(Γ) Φ ⪯ λ₁I + (b/n)ΦᵀΦ on every side.
+
+    There Ω* vanishes, whatever λ₂ is: the dual point to take where λ₂ is 0 or as good as 0.
+    """
+    largest = 1.0
+    for part, gamma in zip(basis.scales, multipliers, strict=True):
+        rows = part.rows
+        stacked = np.vstack(
+            [
+                np.sqrt(problem.width_weight / problem.n) * rows,
+                np.sqrt(problem.trace_penalty) * np.eye(rows.shape[1]),
+            ]
+        )
+        R = np.asarray(np.linalg.qr(stacked, mode="r"))  # RᵀR = λ₁I + (b/n)ΦᵀΦ
+        pivots = np.abs(np.diag(R))
+        if pivots.min() <= np.finfo(float).eps * len(rows) * pivots.max():
+            return np.zeros_like(multipliers), 0.0
+        active = np.flatnonzero(gamma)
+        white = solve_triangular(R, rows[active].T, trans=1, check_finite=False)
+        largest = max(largest, float(np.linalg.eigvalsh((white * gamma[active]) @ white.T)[-1]))
+    return multipliers / largest, theta / largest
+
+
+def _covered(rows: Array, gamma: Array) -> Array:
+    """Φᵀ diag(Γ) Φ."""
+    active = np.flatnonzero(gamma)
+    return np.asarray((rows[active].T * gamma[active]) @ rows[active])
+
+
+def _cost(problem: BandProblem, rows: Array) -> Array:
+    """λ₁I + (b/n)ΦᵀΦ."""
     cost = problem.trace_penalty * np.eye(rows.shape[1])
     if problem.width_weight:
         cost += problem.width_weight / problem.n * (rows.T @ rows)
-    return covered, cost
+    return cost
 
 
 def mean_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:

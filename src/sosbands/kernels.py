@@ -80,8 +80,8 @@ class Gaussian(Kernel):
     def _gram(self, X: Array, Z: Array) -> Array:
         gram = squared_distances(X, Z)
         gram *= -0.5
-        # exp is several times slower where its result is subnormal; 1e-300 is zero to every user.
-        np.maximum(gram, -690.0, out=gram)
+        # Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
+        np.maximum(gram, -100.0, out=gram)
         return np.exp(gram, out=gram)
 
 
@@ -100,12 +100,12 @@ class Matern(Kernel):
     def _gram(self, X: Array, Z: Array) -> Array:
         # Not the root of squared_distances: that turns rounding of 1e-16 into distances of 1e-8.
         u = np.sqrt(2 * self.nu) * cdist(X, Z)
-        decay = np.exp(-np.minimum(u, 690.0))
+        decay = np.exp(-np.minimum(u, 100.0))
         if self.nu == 0.5:
-            return decay
+            return np.asarray(decay)
         if self.nu == 1.5:
-            return (1 + u) * decay
-        return (1 + u + u * u / 3) * decay
+            return np.asarray((1 + u) * decay)
+        return np.asarray((1 + u + u * u / 3) * decay)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def test_a_two_sided_soft_band_covers_about_its_training_coverage():
 
 def test_training_coverage_near_one_approaches_the_hard_band():
     hard = Newton().solve(case_1(200))
-    soft = Newton().solve(case_1(200, training_coverage=0.9999))
+    soft = Newton().solve(case_1(200, training_coverage=1 - 1e-7))
     grid = np.linspace(-1, 1, 50)
     assert_allclose(soft.scale(grid), hard.scale(grid), rtol=1e-2)
 
@@ -184,13 +184,22 @@ def test_a_hard_band_that_no_f_satisfies_is_a_status():
     assert Newton().solve(with_offset).status is Status.CONVERGED
 
 
-def test_a_mean_may_reach_the_rows_that_no_f_covers():
+def test_a_row_that_f_cannot_cover_and_need_not_is_no_obstacle():
     X = np.array([[0.0], [1.0], [2.0]])
-    settings = {"scale_kernel": Linear(1.0), "mean_kernel": Gaussian(1.0)}
-    reachable = BandProblem.from_data(X, [0.0, 1.0, 1.0], mean_bound=1.0, **settings)
-    assert Newton().solve(reachable).status is not Status.INFEASIBLE
-    too_far = BandProblem.from_data(X, [3.0, 1.0, 1.0], mean_bound=1.0, **settings)
-    assert Newton().solve(too_far).status is Status.INFEASIBLE
+    problem = BandProblem.from_data(X, [0.0, 1.0, 1.0], scale_kernel=Linear(1.0))
+    assert Newton().solve(problem).status is Status.CONVERGED
+    upwards = BandProblem.from_data(
+        X, [1.0, 1.0, -1.0], scale_kernel=(Linear(1.0), Linear(1.0, offset=1.0))
+    )
+    assert Newton().solve(upwards).status is Status.CONVERGED
+
+
+def test_a_joint_mean_does_not_make_up_for_a_row_without_features():
+    X = np.array([[0.0], [1.0], [2.0]])
+    problem = BandProblem.from_data(
+        X, np.ones(3), scale_kernel=Linear(1.0), mean_kernel=Gaussian(1.0), mean_bound=5.0
+    )
+    assert Newton().solve(problem).status is Status.INFEASIBLE
 
 
 def test_a_linear_kernel_gives_a_homogeneous_quadratic():

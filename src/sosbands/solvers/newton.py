@@ -13,15 +13,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sosbands.problem import BandProblem, evaluate, relative_gap, repair, uncoverable
+from sosbands.dual import dual_value, shrunk
+from sosbands.problem import (
+    BandProblem,
+    Feasible,
+    evaluate,
+    relative_gap,
+    repair,
+    uncoverable,
+    zero_level,
+)
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
-from sosbands.solvers.path import follow
-from sosbands.solvers.reduction import Reduction
+from sosbands.solvers.path import State, follow
+from sosbands.solvers.reduction import Reduction, Restricted
 from sosbands.solvers.threads import one_blas_thread
 from sosbands.solvers.units import Normalised
 from sosbands.solvers.working_set import WorkingSet
+from sosbands.types import Array
 
 _COARSE_TOL = 0.03
+_PATIENCE = 2  # rounds without progress that are forgiven
+# A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
+# recover from M, then to where it is just possible; each time the certificate is the problem's own.
+_LEAST_RIDGES = (1e-8, 1e-10)
 
 
 @dataclass(frozen=True)
@@ -51,17 +65,26 @@ class Newton(Solver):
             yield Candidate.zero(problem, basis, verdict=Status.INFEASIBLE)
             return
         with one_blas_thread():
-            yield from self._rounds(problem, clock)
+            steps = 0
+            for least_ridge in _LEAST_RIDGES:
+                units = Normalised.of(problem, least_ridge=least_ridge)
+                last = not units.perturbed or least_ridge == _LEAST_RIDGES[-1]
+                for candidate in self._rounds(problem, units, clock, steps):
+                    steps = candidate.iterations
+                    yield candidate if last else replace(candidate, verdict=None)
+                if last:
+                    return
 
-    def _rounds(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
-        units = Normalised.of(problem)
+    def _rounds(
+        self, problem: BandProblem, units: Normalised, clock: Clock, steps: int
+    ) -> Iterator[Candidate]:
         with clock.phase("rows"):
             reduction = Reduction(units)
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
-        floor = 1e-10 * float(np.mean(units.targets**2))
-        gap, tol, steps, stalls, joined = np.inf, _COARSE_TOL, 0, 0, 1
-        while True:
+        floor = zero_level(problem) / units.value
+        gap, tol, stalls, joined = np.inf, _COARSE_TOL, 0, 1
+        while stalls <= _PATIENCE:
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
             tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
             with clock.phase("newton"):
@@ -75,31 +98,43 @@ class Newton(Solver):
                 )
             steps += outcome.steps
             stalls = stalls + 1 if outcome.stalled or not (joined or outcome.steps) else 0
+            last = stalls > _PATIENCE or steps >= self.max_iter
             with clock.phase("rows"):
                 restricted.tune_shifts(outcome.state)
                 fit = restricted.fit(outcome.state)
                 feasible, lower = repair(problem, fit), restricted.dual_value(outcome.state)
                 gap = relative_gap(problem, feasible.value, lower)
-                last = stalls > 2 or steps >= self.max_iter
-                if (gap <= self.tol or last) and restricted.approximate:
-                    lower = restricted.certified_dual_value(outcome.state)
+                proposed = None
+                if gap <= self.tol or last or restricted.exact:
+                    multipliers = working.multipliers(outcome.state.gamma)
+                    proposed, lower = self._certify(
+                        restricted, outcome.state, multipliers, feasible
+                    )
                     gap = relative_gap(problem, feasible.value, lower)
-                if gap <= self.tol:
-                    slim = repair(problem, restricted.fit(outcome.state, positive_only=True))
-                    if relative_gap(problem, slim.value, lower) <= self.tol:
-                        feasible = slim
-            if gap <= self.tol or last or not restricted.approximate:
-                yield Candidate(
-                    feasible.point,
-                    working.multipliers(outcome.state.gamma),
-                    units.theta(outcome.state.theta),
-                    steps,
-                    dual_value=lower,
-                    feasible=feasible,
-                    verdict=Status.STALLED if stalls > 2 else None,
-                )
+            if proposed is not None:
+                verdict = Status.STALLED if stalls > _PATIENCE else None
+                yield replace(proposed, iterations=steps, verdict=verdict)
             with clock.phase("rows"):
-                joined = working.update(outcome, fit, gap)
+                joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
+
+    def _certify(
+        self, restricted: Restricted, state: State, multipliers: Array, feasible: Feasible
+    ) -> tuple[Candidate, float]:
+        """The candidate of a state and its dual value, both on all features."""
+        units = restricted.reduction.units
+        problem, theta = units.problem, units.theta(state.theta)
+        if units.perturbed:
+            multipliers, theta = shrunk(problem, problem.basis, multipliers, theta)
+            lower = dual_value(problem, problem.basis, multipliers, theta)
+        else:
+            lower = restricted.certified_dual_value(state)
+        if relative_gap(problem, feasible.value, lower) <= self.tol:
+            # Leave out the directions that only the barrier keeps alive, if the gap permits.
+            slim = repair(problem, restricted.fit(state, positive_only=True))
+            if relative_gap(problem, slim.value, lower) <= self.tol:
+                feasible = slim
+        point = feasible.point
+        return Candidate(point, multipliers, theta, 0, dual_value=lower, feasible=feasible), lower
 
     def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""

@@ -141,8 +141,9 @@ def _repair_cost(state: State, upper: float) -> float:
     if np.isfinite(upper):
         return 0.0
     values = state.surplus + state.mean.requirements
-    t = float(np.max(state.mean.requirements / np.maximum(values, 1e-300)))
-    return max(t, 1.0) ** 2 - 1.0
+    with np.errstate(over="ignore"):  # f may vanish at a row
+        t = float(np.max(state.mean.requirements / np.maximum(values, 1e-300)))
+    return min(max(t, 1.0), 1e100) ** 2 - 1.0
 
 
 def _step(

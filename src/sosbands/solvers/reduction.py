@@ -151,16 +151,17 @@ class Restricted:
         return units.fit(units.point(z, factors), residuals, np.stack(scales))
 
     @property
-    def approximate(self) -> bool:
-        """Whether M has positive eigenvalues that its restriction to a subspace underestimates."""
+    def exact(self) -> bool:
+        """Whether `dual_value` is the problem's: no ridge raised, no eigenvalue approximate."""
         costs = self.reduction.costs
-        return any(
+        compressed = any(
             Q is not None and cost.gram is not None
             for Q, cost in zip(self.bases, costs, strict=True)
         )
+        return not (compressed or self.reduction.units.perturbed)
 
     def dual_value(self, state: State) -> float:
-        """D(Γ, θ) on the restriction, in the problem's own units; exact unless `approximate`."""
+        """D(Γ, θ) on the restriction, in the problem's own units."""
         return state.dual_value * self.reduction.units.value
 
     def certified_dual_value(self, state: State) -> float:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from sosbands.dual import shrunk
 from sosbands.problem import BandProblem, Basis, Point, evaluate
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.types import Array
@@ -214,6 +215,8 @@ class Program:
         multipliers = np.clip(multipliers, 0.0, problem.multiplier_bound)
         theta = 0.0 if self.ball is None else max(float(np.sum(self.ball.dual_value)), 0.0)
         theta *= units.c**2 / units.scale
+        if problem.ridge_penalty == 0:
+            multipliers, theta = shrunk(problem, basis, multipliers, theta)
         return Candidate(point, multipliers, theta, outcome.iterations, verdict=outcome.verdict)
 
 

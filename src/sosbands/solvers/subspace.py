@@ -77,12 +77,12 @@ def positive_eigenpairs(
     weighted = rows * gamma[:, None]
     Q = orthonormal(np.hstack([cost.solve(rows.T, 0.0), guess]))
     image = rows.T @ (weighted @ Q) - cost.apply(Q)
-    for _ in range(_DAVIDSON_ROUNDS):
+    for rounds_left in reversed(range(_DAVIDSON_ROUNDS)):
         values, vectors = np.linalg.eigh(Q.T @ image)
         values, vectors = values[values > 0], vectors[:, values > 0]
         residual = image @ vectors - (Q @ vectors) * values
         errors = np.linalg.norm(residual, axis=0)
-        if not np.any(errors > tol * values.max(initial=0.0)):
+        if not rounds_left or not np.any(errors > tol * values.max(initial=0.0)):
             break
         fresh = cost.solve(residual, shift)
         fresh = orthonormal(fresh - Q @ (Q.T @ fresh))

@@ -18,11 +18,16 @@ from sosbands.types import Array
 
 @dataclass(frozen=True)
 class ScaleUnits:
-    """One side of the band: its feature rows and penalties."""
+    """One side of the band: its feature rows and penalties.
+
+    A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is ``raised`` to where A can be recovered
+    from M; the solution changes by as little, and the certificate is still that of the problem.
+    """
 
     rows: Array
     trace: float
     ridge: float
+    raised: bool
     back: Coordinates
 
 
@@ -54,22 +59,18 @@ class Normalised:
     scales: tuple[ScaleUnits, ...]
 
     @classmethod
-    def of(cls, problem: BandProblem) -> Normalised:
-        """Choose the units of a problem."""
+    def of(cls, problem: BandProblem, *, least_ridge: float = 0.0) -> Normalised:
+        """Choose the units of a problem; λ₂ is at least ``least_ridge`` · (λ₁ + b) in them."""
         basis = problem.basis
         t = float(np.sqrt(np.mean(problem.targets**2))) or 1.0
         sided = t if problem.symmetric else 1.0
         scales = []
         for side in basis.scales:
             rows, back = _normalised(side)
-            scales.append(
-                ScaleUnits(
-                    rows=rows,
-                    trace=problem.trace_penalty / back.kappa**2,
-                    ridge=problem.ridge_penalty * t * sided / back.kappa**4,
-                    back=back,
-                )
-            )
+            trace = problem.trace_penalty / back.kappa**2
+            ridge = problem.ridge_penalty * t * sided / back.kappa**4
+            least = least_ridge * (trace + problem.width_weight)
+            scales.append(ScaleUnits(rows, trace, max(ridge, least), ridge < least, back))
         mean_rows, mean_back = None, Coordinates(1.0, None)
         if basis.mean is not None:
             mean_rows, mean_back = _normalised(basis.mean)
@@ -85,6 +86,11 @@ class Normalised:
             upper=problem.multiplier_bound,
             scales=tuple(scales),
         )
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether a ridge was raised: dual values then need `sosbands.dual.shrunk` multipliers."""
+        return any(side.raised for side in self.scales)
 
     @property
     def value(self) -> float:

@@ -11,7 +11,7 @@ from sosbands.solvers.base import Solution
 from sosbands.solvers.path import Iterate, Outcome, central
 from sosbands.solvers.reduction import Reduction, Rows
 from sosbands.solvers.units import Normalised
-from sosbands.types import Array, Indices
+from sosbands.types import Array, Indices, Mask
 
 _SETTLED = 0.05  # a soft row this close to 0 or C (as a fraction of C) may leave
 _INACTIVE = 1e-3  # a hard row with this fraction of the largest multiplier may leave
@@ -37,17 +37,18 @@ class WorkingSet:
     @classmethod
     def all_rows(cls, units: Normalised, reduction: Reduction) -> WorkingSet:
         """Every row moves, from a uniform start of the size at which A would just cover them."""
-        n, sides = len(units.targets), len(units.scales)
+        n = len(units.targets)
         peak = float(np.max(units.targets**2 if units.problem.symmetric else np.abs(units.targets)))
-        peak, gammas = peak or 1.0, []
-        for side in units.scales:
+        peak, free, gammas = peak or 1.0, [], []
+        for side, sign in zip(units.scales, units.signs, strict=True):
             tall = side.rows.shape[1] <= n
             gram = side.rows.T @ side.rows if tall else side.rows @ side.rows.T
             largest = max(float(np.linalg.eigvalsh(gram)[-1]), np.finfo(float).tiny)
             size = (side.trace + 2 * side.ridge * peak) / largest + units.width_weight
-            gammas.append(np.full(n, min(size, 0.5 * units.upper)))
-        everyone, nobody = np.arange(n), np.arange(0)
-        rows, gamma = Rows((everyone,) * sides, (nobody,) * sides), np.concatenate(gammas)
+            free.append(_demanding(units, side.rows, sign))
+            gammas.append(np.full(len(free[-1]), min(size, 0.5 * units.upper)))
+        rows = Rows(tuple(free), (np.arange(0),) * len(free))
+        gamma = np.concatenate(gammas)
         theta = float(np.mean(gamma))
         state = reduction.restrict(rows).restriction.at(gamma, theta, 1e-3 * peak * theta)
         mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
@@ -66,8 +67,8 @@ class WorkingSet:
         ]
         rows = Rows(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
-        size = max(float(scales.mean()), 1e-12) * float(np.mean(gamma))
-        mu = max(min(coarse.gap, 0.1), 1e-3) * size
+        barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
+        mu = min(max(coarse.gap, 1e-3), 0.1) * abs(coarse.dual_value) / units.value / barriers
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working
@@ -84,8 +85,11 @@ class WorkingSet:
             out[side, self.rows.capped[side]] = self.units.upper
         return out
 
-    def update(self, outcome: Outcome, fit: Fit, gap: float) -> int:
-        """Settled rows leave, rows on the wrong side join; the number of those that joined."""
+    def update(self, outcome: Outcome, fit: Fit, band: float, gap: float) -> int:
+        """Settled rows leave, rows on the wrong side join; the number of those that joined.
+
+        ``band`` is the value of the feasible band, ``gap`` its relative gap.
+        """
         state = outcome.state
         self.gamma, self.theta, self.mu = state.gamma, state.theta, outcome.iterate.mu
         surplus, scales = _in_units(self.units, fit)
@@ -93,8 +97,9 @@ class WorkingSet:
         if gap < 0.5:
             self._release(surplus, scales)
         joined = self._admit(surplus, scales)
-        if joined:  # the path is resumed where its gap is what all rows leave
-            band = abs(state.dual_value - state.mean.fit) + outcome.gap
+        if joined or outcome.stalled:  # the path is resumed where its gap is what all rows leave
+            if not np.isfinite(band):
+                band = abs(state.dual_value - state.mean.fit) + outcome.gap
             self.mu = max(self.mu, min(gap, 0.1) * band / barriers)
         return joined
 
@@ -104,18 +109,14 @@ class WorkingSet:
         free, capped, gammas = [], [], []
         for side, gamma in enumerate(np.split(self.gamma, self.rows.splits)):
             rows = self.rows.free[side]
-            f, gain = scales[side][rows], surplus[side][rows]
-            loyal = self.returns[side][rows] > _RETURNS
+            gain = surplus[side][rows]
             if np.isfinite(upper):
-                low = (gamma < _SETTLED * upper) & (gain > 0) & ~loyal
-                high = (gamma > (1 - _SETTLED) * upper) & (gain < 0) & ~loyal
+                settled, high = _settled(gamma, gain, upper)
             else:
-                low = (gamma < _INACTIVE * gamma.max()) & (gain > 0.05 * f) & ~loyal
-                high = np.zeros_like(low)
-            stay = ~(low | high)
-            if not stay.any():  # the path needs a variable
-                stay[0], high[0] = True, False
-            capped.append(np.union1d(self.rows.capped[side], rows[high]))
+                settled = (gamma < _INACTIVE * gamma.max()) & (gain > 0.05 * scales[side][rows])
+                high = np.zeros_like(settled)
+            stay = ~settled | (self.returns[side][rows] > _RETURNS)
+            capped.append(np.union1d(self.rows.capped[side], rows[high & ~stay]))
             free.append(rows[stay])
             gammas.append(gamma[stay])
         self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
@@ -150,6 +151,31 @@ class WorkingSet:
         """How many rows of a soft band may join: many where a row costs little."""
         features = self.units.scales[side].rows.shape[1]
         return max(200, size) if features <= _FEW_FEATURES else max(100, size // 2)
+
+
+def _demanding(units: Normalised, rows: Array, sign: float) -> Indices:
+    """All rows, but for those of a given mean that demand nothing: f ≥ 0 covers them anyway."""
+    if units.mean_rows is not None:
+        return np.arange(len(units.targets))
+    demand = sign * units.targets if sign else units.targets**2
+    if not np.any(demand > 0):  # the path needs a variable
+        return np.array([np.argmax(np.einsum("ij,ij->i", rows, rows))])
+    return np.flatnonzero(demand > 0)
+
+
+def _settled(gamma: Array, gain: Array, upper: float) -> tuple[Mask, Mask]:
+    """Rows of a soft band that are all but at 0 or C, and which of them are at C.
+
+    No more of them than the others can make up for when the rest of the way is rounded off.
+    """
+    high = gamma > 0.5 * upper
+    rest = np.where(high, upper - gamma, gamma)
+    right = np.where(high, gain < 0, gain > 0)
+    near = np.flatnonzero(right & (rest < _SETTLED * upper))
+    near = near[np.argsort(rest[near])]
+    settled = np.zeros(len(gamma), dtype=bool)
+    settled[near[np.cumsum(rest[near]) <= 0.25 * rest.sum()]] = True
+    return settled, high
 
 
 def _in_units(units: Normalised, fit: Fit) -> tuple[Array, Array]:
