@@ -67,15 +67,17 @@ def test_the_hadamard_curvature_agrees_with_the_pairwise_one(mu):
     state = term.at(gamma, mu)
     factor = state.curvature_factor()
     assert factor.shape == (40, state.pairs)
-    fast, slow = state._hadamard_curvature(), factor @ factor.T
-    assert_allclose(fast, slow, rtol=1e-4, atol=1e-5 * np.diag(slow).max())
+    slow = factor @ factor.T
+    fast = state._hadamard_curvature(tol=1e-10)
+    assert_allclose(fast, slow, rtol=1e-6, atol=1e-8 * np.diag(slow).max())
+    assert_allclose(state._hadamard_curvature(), slow, rtol=0.1, atol=0.02 * np.diag(slow).max())
 
 
 def test_the_cauchy_factor_has_few_columns():
     s = np.geomspace(1e-6, 1e3, 300)
-    E = cauchy_factor(s)
+    E = cauchy_factor(s, 1e-8)
     assert E.shape[1] < 60
-    assert_allclose((E @ E.T) * np.add.outer(s, s), 1.0, atol=1e-4)
+    assert_allclose((E @ E.T) * np.add.outer(s, s), 1.0, atol=1e-3)
 
 
 def test_suboptimality_is_the_primal_dual_difference_of_the_scale():

@@ -67,12 +67,15 @@ def test_a_capped_rank_reports_what_is_left_out():
     assert 0.1 < made.trace_residual < 1
 
 
-def test_blocks_do_not_change_features(monkeypatch):
-    X = inputs(1_000)
-    made = factorize(Gaussian(0.3), X)
-    whole = made.features.transform_block(X)
-    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 64 * 21)
-    assert_allclose(made.features.transform(X), whole, atol=1e-12)
+def test_forms_of_new_points_need_no_features(monkeypatch):
+    X, rng = inputs(1_000), np.random.default_rng(4)
+    features = factorize(Gaussian(0.3), X).features
+    phi = features.kernel(X, features.landmarks) @ np.linalg.inv(features.factor).T
+    z, R = rng.standard_normal(features.rank), rng.standard_normal((features.rank, 3))
+    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 64 * 21)  # many blocks
+    assert_allclose(features.transform(X), phi, atol=1e-9)
+    assert_allclose(features.linear_form(X, z), phi @ z, atol=1e-8)
+    assert_allclose(features.quadratic_form(X, R), np.sum((phi @ R) ** 2, axis=1), rtol=1e-7)
 
 
 def test_the_default_rank_keeps_memory_bounded():

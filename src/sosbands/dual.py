@@ -25,9 +25,10 @@ from sosbands.problem import BandProblem, Basis
 from sosbands.types import Array
 
 # Up to this many features the curvature is one product of all pairs of features; beyond it, a sum
-# of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper.
+# of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper, to an
+# accuracy at which Newton's method gains three digits a step.
 _PAIRWISE_FEATURES = 96
-_CAUCHY_TOLERANCE = 1e-6
+_CAUCHY_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -125,15 +126,15 @@ class ScaleState:
         factor *= np.sqrt(theta)
         return factor
 
-    def _hadamard_curvature(self) -> Array:
+    def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights
         out = np.zeros((len(G), len(G)))
-        for e in cauchy_factor(self.roots).T:
+        for e in cauchy_factor(self.roots, tol).T:
             out += ((G * (2 * alpha * e)) @ G.T) * ((G * e) @ G.T)
         return out
 
 
-def cauchy_factor(s: Array, tol: float = _CAUCHY_TOLERANCE) -> Array:
+def cauchy_factor(s: Array, tol: float) -> Array:
     """E with EEᵀ = [1 / (sₖ + sₗ)] to a relative diagonal error of tol; few columns suffice."""
     # The diagonal scaling √s makes every diagonal entry 1/2, so that tol is relative in each entry.
     root = np.sqrt(s)

@@ -7,22 +7,25 @@ to ``tol``. New points cost one triangular solve against the landmarks, and no j
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, blas, cholesky, lapack
+from scipy.linalg import LinAlgError, cholesky, lapack
 
 from sosbands.kernels import Kernel
 from sosbands.types import Array, Indices
 
 # Kernel blocks of about this many entries stay in the processor's cache.
-_BLOCK_ENTRIES = 1 << 17
+_BLOCK_ENTRIES = 1 << 16
 # Rows among which pivots are sought in one go; their Gram matrix is formed.
 _CANDIDATES = 250
 _MOST_CANDIDATES = 4000
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
+_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,47 @@ class Features:
         """Number of features r."""
         return len(self.landmarks)
 
-    @property
-    def block_rows(self) -> int:
-        """Rows that are transformed together."""
-        return max(64, _BLOCK_ENTRIES // max(self.rank, 1))
+    @cached_property
+    def whitening(self) -> Array:
+        """L⁻ᵀ: the features are k(x, P) L⁻ᵀ (a product is faster than a triangular solve)."""
+        if self.factor is None:
+            return np.eye(self.rank)
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return np.ascontiguousarray(np.tril(inverse).T)
 
     def transform(self, X: Array) -> Array:
         """Features of shape (n, r), computed in blocks of rows."""
-        out = np.empty((len(X), self.rank))
-        for start in range(0, len(X), self.block_rows):
-            rows = slice(start, start + self.block_rows)
-            out[rows] = self.transform_block(X[rows])
+        return self.rows_and_norms(X)[0]
+
+    def rows_and_norms(self, X: Array) -> tuple[Array, Array]:
+        """Features φ(x) and ‖φ(x)‖², in one pass over the blocks."""
+        rows, norms = np.empty((len(X), self.rank)), np.empty(len(X))
+        for block in self._blocks(len(X)):
+            image = np.matmul(
+                self.kernel(X[block], self.landmarks), self.whitening, out=rows[block]
+            )
+            np.einsum("ij,ij->i", image, image, out=norms[block])
+        return rows, norms
+
+    def linear_form(self, X: Array, z: Array) -> Array:
+        """⟨z, φ(x)⟩ of shape (n,), in blocks and without the features."""
+        out, weights = np.empty(len(X)), self.whitening @ z
+        for block in self._blocks(len(X)):
+            np.matmul(self.kernel(X[block], self.landmarks), weights, out=out[block])
         return out
 
-    def transform_block(self, X: Array) -> Array:
-        """Features of a few rows in one piece."""
-        gram = self.kernel(X, self.landmarks)
-        if self.factor is None or not len(X):
-            return gram
-        # gram.T is Fortran-ordered, so that BLAS solves L Φᵀ = Kᵀ in place.
-        solved = blas.dtrsm(1.0, self.factor, gram.T, lower=1, overwrite_b=1)
-        return np.ascontiguousarray(solved.T)
+    def quadratic_form(self, X: Array, R: Array) -> Array:
+        """‖Rᵀφ(x)‖² of shape (n,), in blocks and without the features."""
+        out, weights = np.empty(len(X)), self.whitening @ R
+        for block in self._blocks(len(X)):
+            image = self.kernel(X[block], self.landmarks) @ weights
+            np.einsum("ij,ij->i", image, image, out=out[block])
+        return out
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Rows whose kernel block stays in the processor's cache."""
+        size = max(64, _BLOCK_ENTRIES // self.rank)
+        return (slice(start, start + size) for start in range(0, n, size))
 
 
 @dataclass(frozen=True)
@@ -107,7 +130,7 @@ def factorize(
     cap = _rank_cap(len(X), max_rank)
     order = np.random.default_rng(0).permutation(len(X))  # who is tried first; all are verified
     diagonal = kernel.diagonal(X)
-    threshold = tol * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
     pool = min(len(X), _CANDIDATES)
     candidates = np.sort(order[:pool])
     while True:
@@ -119,8 +142,8 @@ def factorize(
             continue
         features = Features(kernel, X[landmarks], factor)
         if len(candidates) == len(X):
-            return _feature_rows(features, reached, diagonal)
-        made = _feature_rows(features, features.transform(X), diagonal)
+            return _feature_rows(features, reached, _norms(reached), diagonal)
+        made = _feature_rows(features, *features.rows_and_norms(X), diagonal)
         residual = diagonal - made.squared_norms
         residual[candidates] = 0.0  # tried already: what they show is rounding
         missed = np.flatnonzero(residual > 10 * threshold)
@@ -130,12 +153,14 @@ def factorize(
         candidates = np.union1d(landmarks, missed[worst[: _MOST_CANDIDATES - len(landmarks)]])
 
 
-def _feature_rows(features: Features, rows: Array, diagonal: Array) -> FeatureRows:
+def _norms(rows: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def _feature_rows(features: Features, rows: Array, norms: Array, diagonal: Array) -> FeatureRows:
     """Rows with the fraction of the trace that they leave out."""
-    squared_norms = np.einsum("ij,ij->i", rows, rows)
-    left_out = float(np.maximum(diagonal - squared_norms, 0.0).sum())
-    total = max(float(diagonal.sum()), np.finfo(float).tiny)
-    return FeatureRows(features, rows, squared_norms, left_out / total)
+    left_out = float(np.maximum(diagonal - norms, 0.0).sum())
+    return FeatureRows(features, rows, norms, left_out / max(float(diagonal.sum()), _TINY))
 
 
 def landmark_features(
@@ -143,24 +168,24 @@ def landmark_features(
 ) -> FeatureRows:
     """Features spanned by given landmark points (Nyström); repeated landmarks are dropped."""
     diagonal = kernel.diagonal(landmarks)
-    threshold = tol * max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
     everyone = np.arange(len(landmarks))
     chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
     features = Features(kernel, landmarks[chosen], factor)
-    return _feature_rows(features, features.transform(X), kernel.diagonal(X))
+    return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
 
 
 def full_features(kernel: Kernel, X: Array) -> FeatureRows:
     """The paper's V: a full Cholesky factor of K, with the smallest jitter that makes it exist."""
     gram = kernel(X, X)
-    size = max(float(np.trace(gram)) / len(X), np.finfo(float).tiny)
+    size = max(float(np.trace(gram)) / len(X), _TINY)
     for jitter in (0.0, *(10.0**k for k in range(-14, -5))):
         try:
             factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
         except LinAlgError:
             continue
         features = Features(kernel, X, factor)
-        made = _feature_rows(features, features.transform(X), kernel.diagonal(X))
+        made = _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
         return replace(made, trace_residual=jitter)
     raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
 

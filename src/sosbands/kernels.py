@@ -14,8 +14,10 @@ from scipy.spatial.distance import cdist
 
 from sosbands.types import Array
 
-# Above this squared norm (in lengthscales) ‖x‖² + ‖z‖² − 2xᵀz cancels too many digits.
-_EXPANSION_LIMIT = 1e4
+# Above this half squared norm (in lengthscales) ‖x‖² + ‖z‖² − 2xᵀz cancels too many digits.
+_EXPANSION_LIMIT = 500.0
+# Below this half squared norm no exponent ‖x − z‖²/2 ≤ 2(‖x‖² + ‖z‖²)/2 is beyond 100.
+_NO_UNDERFLOW = 25.0
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,20 @@ class Gaussian(Kernel):
     """k(x, x′) = exp(−‖x − x′‖² / 2) in units of the lengthscale."""
 
     def _gram(self, X: Array, Z: Array) -> Array:
-        gram = squared_distances(X, Z)
-        gram *= -0.5
-        # Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
-        np.maximum(gram, -100.0, out=gram)
-        return np.exp(gram, out=gram)
+        centre = Z.mean(axis=0)
+        X, Z = X - centre, Z - centre
+        x2, z2 = (0.5 * np.einsum("ij,ij->i", rows, rows) for rows in (X, Z))
+        largest = max(x2.max(initial=0.0), z2.max(initial=0.0))
+        if largest > _EXPANSION_LIMIT:
+            exponent = np.asarray(-0.5 * cdist(X, Z, "sqeuclidean"))
+        else:
+            # −‖x − z‖²/2 as one product of (x, −‖x‖²/2, 1) and (z, 1, −‖z‖²/2).
+            left = np.column_stack([X, -x2, np.ones(len(X))])
+            exponent = left @ np.vstack([Z.T, np.ones(len(Z)), -z2])
+        if largest > _NO_UNDERFLOW:
+            # Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
+            np.maximum(exponent, -100.0, out=exponent)
+        return np.exp(exponent, out=exponent)
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class Matern(Kernel):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}")
 
     def _gram(self, X: Array, Z: Array) -> Array:
-        # Not the root of squared_distances: that turns rounding of 1e-16 into distances of 1e-8.
+        # Not from an expanded square, which turns rounding of 1e-16 into distances of 1e-8.
         u = np.sqrt(2 * self.nu) * cdist(X, Z)
         decay = np.exp(-np.minimum(u, 100.0))
         if self.nu == 0.5:
@@ -120,19 +131,3 @@ class Linear(Kernel):
 
     def _diagonal(self, X: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->i", X, X))
-
-
-def squared_distances(X: Array, Z: Array) -> Array:
-    """‖xᵢ − zⱼ‖² of shape (n, m), accurate also for close points far from the origin."""
-    if X.shape[1] == 1:
-        difference = X - Z[:, 0]
-        return np.multiply(difference, difference, out=difference)
-    centre = Z.mean(axis=0)
-    X, Z = X - centre, Z - centre
-    x2, z2 = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Z, Z)
-    if max(x2.max(initial=0.0), z2.max(initial=0.0)) > _EXPANSION_LIMIT:
-        return np.asarray(cdist(X, Z, "sqeuclidean"))
-    squared = X @ (-2.0 * Z.T)
-    squared += x2[:, None]
-    squared += z2
-    return np.maximum(squared, 0.0, out=squared)

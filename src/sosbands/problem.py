@@ -23,7 +23,7 @@ from sosbands.kernels import Kernel
 from sosbands.types import Array, Indices
 
 # A band below this fraction of the trivial one's value counts as 0: its gap is absolute.
-_ZERO_OPTIMUM = 1e-6
+_ZERO_OPTIMUM = 1e-5
 
 
 @dataclass(frozen=True)
@@ -432,7 +432,7 @@ def relative_gap(problem: BandProblem, value: Value, dual_value: float) -> float
 
 
 def zero_level(problem: BandProblem) -> float:
-    """The value below which a band counts as 0: a millionth of f = mean(y²) around a mean of 0.
+    """The value below which a band counts as 0: 1e-5 of f = mean(y²) around a mean of 0.
 
     Such bands occur where the mean passes through all rows; relative gaps would measure rounding.
     """

@@ -25,7 +25,6 @@ from sosbands.problem import (
     evaluate,
     relative_gap,
     repair,
-    squared_norms,
 )
 from sosbands.types import Array
 
@@ -189,23 +188,14 @@ class Solution:
                     "BandProblem.from_data(mean=...) to have it at new points"
                 )
             return np.asarray(self.problem.mean_function(X), dtype=float)
-        features, out = self.point.basis.mean.features, np.empty(len(X))
-        for start in range(0, len(X), features.block_rows):
-            rows = slice(start, start + features.block_rows)
-            out[rows] = features.transform_block(X[rows]) @ self.point.z
-        return out
+        return self.point.basis.mean.features.linear_form(X, self.point.z)
 
     def scale(self, X: Array) -> Array:
         """√f at new points, of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
         X = self._inputs(X)
-        out = np.empty((self.problem.sides, len(X)))
-        parts = zip(self.point.basis.scales, self.point.factors, out, strict=True)
-        for part, R, side in parts:
-            features = part.features
-            for start in range(0, len(X), features.block_rows):
-                rows = slice(start, start + features.block_rows)
-                side[rows] = squared_norms(features.transform_block(X[rows]), R)
-        return np.sqrt(out[0]) if self.problem.symmetric else out.T
+        parts = zip(self.point.basis.scales, self.point.factors, strict=True)
+        values = [part.features.quadratic_form(X, R) for part, R in parts]
+        return np.sqrt(values[0]) if self.problem.symmetric else np.column_stack(values)
 
     def _inputs(self, X: Array) -> Array:
         X = np.asarray(X, dtype=float)

@@ -31,6 +31,7 @@ from sosbands.solvers.units import Normalised
 from sosbands.solvers.working_set import WorkingSet
 from sosbands.types import Array
 
+_FEW_ROWS = 150  # up to here all rows move at once
 _COARSE_TOL = 0.03
 _PATIENCE = 2  # rounds without progress that are forgiven
 # A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
@@ -138,11 +139,11 @@ class Newton(Solver):
 
     def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""
-        few, coarsening = (300, 4) if problem.soft else (150, 16)
-        if problem.n <= few:
+        coarsening = 6 if problem.soft else 16
+        if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
-        sample = np.sort(order[: max(few, problem.n // coarsening)])
+        sample = np.sort(order[: max(_FEW_ROWS, problem.n // coarsening)])
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
         fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from sosbands.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
 from sosbands.types import Array
@@ -20,6 +20,9 @@ from sosbands.types import Array
 _BOUNDARY = 0.95  # fraction of the way to the boundary that a step may go
 _ROOM = 1e-13  # fraction of C that is always left, or C − Γ would lose all its digits
 _CENTRAL = 20.0  # slacks stay within this factor of their central values
+_MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
+_STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
+_MOST_STIFF = 700  # but no more of them than this
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
 
@@ -189,7 +192,7 @@ def _direction(
     diagonal = _barrier_diagonal(restriction, iterate)
     mean = state.mean.curvature_factor()
     columns = sum(scale.pairs for scale in state.scales) + (0 if mean is None else mean.shape[1])
-    if 2 * columns < len(gradient):
+    if len(gradient) > max(2 * columns, _MANY_ROWS):
         return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
     H = np.diag(diagonal)
     for scale, rows in zip(state.scales, _sides(state), strict=True):
@@ -229,13 +232,35 @@ def _curvature_factor(state: State, mean: Array | None, columns: int) -> Array:
 
 
 def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | None:
-    """−(FFᵀ + diag)⁻¹ gradient by Woodbury, for more rows than columns of F."""
-    scaled = F / diagonal[:, None]
-    small = F.T @ scaled
-    small[np.diag_indices(len(small))] += 1.0
-    scaling = 1.0 / np.sqrt(np.diag(small))
-    inner = _solve(small * scaling[:, None] * scaling, scaling * (scaled.T @ gradient), scaling)
-    return None if inner is None else scaled @ inner - gradient / diagonal
+    """−(FFᵀ + D)⁻¹ gradient for many more rows than columns of F.
+
+    Woodbury's formula loses digits where D is small beside FFᵀ. Such stiff rows (1) are kept, the
+    others (2) eliminated: with K = I + F₂ᵀD₂⁻¹F₂ the matrix that is left is D₁ + F₁K⁻¹F₁ᵀ.
+    """
+    stiffness = np.einsum("ij,ij->i", F, F) / diagonal
+    stiff = stiffness > max(_STIFF, np.partition(stiffness, -_MOST_STIFF)[-_MOST_STIFF])
+    F1, F2, D2, right = F[stiff], F[~stiff], diagonal[~stiff], -gradient
+    light = F2 / D2[:, None]
+    K = F2.T @ light
+    K[np.diag_indices(len(K))] += 1.0
+    try:
+        factor = cho_factor(K, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    known = light.T @ right[~stiff]
+    half = solve_triangular(factor[0], F1.T, lower=True, check_finite=False)
+    S = half.T @ half
+    S[np.diag_indices(len(S))] += diagonal[stiff]
+    scaling = 1.0 / np.sqrt(np.diag(S))
+    reduced = right[stiff] - F1 @ cho_solve(factor, known, check_finite=False)
+    first = _solve(S * scaling[:, None] * scaling, scaling * reduced, scaling)
+    if first is None:
+        return None
+    out = np.empty(len(gradient))
+    out[stiff] = first
+    image = cho_solve(factor, F1.T @ first + known, check_finite=False)  # Fᵀ times the direction
+    out[~stiff] = (right[~stiff] - F2 @ image) / D2
+    return out
 
 
 def _solve(H: Array, right: Array, scaling: Array) -> Array | None:

@@ -13,9 +13,10 @@ from sosbands.solvers.reduction import Reduction, Rows
 from sosbands.solvers.units import Normalised
 from sosbands.types import Array, Indices, Mask
 
-_SETTLED = 0.05  # a soft row this close to 0 or C (as a fraction of C) may leave
+_SETTLED = 0.1  # a soft row this close to 0 or C (as a fraction of C) may leave
 _INACTIVE = 1e-3  # a hard row with this fraction of the largest multiplier may leave
 _FEW_FEATURES = 60  # up to here, steps are solved in the space of pairs of features
+_CROWDED = 250  # up to this size nobody has to leave
 _RETURNS = 2  # a row that has come back more often than this stays
 
 
@@ -94,7 +95,7 @@ class WorkingSet:
         self.gamma, self.theta, self.mu = state.gamma, state.theta, outcome.iterate.mu
         surplus, scales = _in_units(self.units, fit)
         barriers = len(self.gamma) + sum(len(s.eigenvalues) for s in state.scales) + 1
-        if gap < 0.5:
+        if gap < 0.5 and len(self.gamma) > _CROWDED:
             self._release(surplus, scales)
         joined = self._admit(surplus, scales)
         if joined or outcome.stalled:  # the path is resumed where its gap is what all rows leave
@@ -150,7 +151,7 @@ class WorkingSet:
     def _room(self, side: int, size: int) -> int:
         """How many rows of a soft band may join: many where a row costs little."""
         features = self.units.scales[side].rows.shape[1]
-        return max(200, size) if features <= _FEW_FEATURES else max(100, size // 2)
+        return max(200, size) if features <= _FEW_FEATURES else max(250, size // 3)
 
 
 def _demanding(units: Normalised, rows: Array, sign: float) -> Indices:
