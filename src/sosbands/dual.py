@@ -15,14 +15,14 @@ the barrier −μ log det A to the primal problem: path following then sees an a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from sosbands.problem import BandProblem, Basis
-from sosbands.types import Array
+from sosbands.types import Array, Indices
 
 # Up to this many features the curvature is one product of all pairs of features; beyond it, a sum
 # of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper, to an
@@ -119,9 +119,8 @@ class ScaleState:
     def curvature_factor(self) -> Array:
         """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
         G, alpha, s = self.images, self.weights, self.roots
-        k, ell = np.triu_indices(len(s))
-        theta = (alpha[k] + alpha[ell]) / (s[k] + s[ell])
-        theta[k != ell] *= 2.0
+        k, ell, times = _pairs(len(s))
+        theta = times * (alpha[k] + alpha[ell]) / (s[k] + s[ell])
         factor = G[:, k] * G[:, ell]
         factor *= np.sqrt(theta)
         return factor
@@ -132,6 +131,13 @@ class ScaleState:
         for e in cauchy_factor(self.roots, tol).T:
             out += ((G * (2 * alpha * e)) @ G.T) * ((G * e) @ G.T)
         return out
+
+
+@lru_cache(maxsize=8)
+def _pairs(size: int) -> tuple[Indices, Indices, Array]:
+    """Pairs k ≤ l, and how often each occurs among all ordered pairs."""
+    k, ell = np.triu_indices(size)
+    return k, ell, np.where(k == ell, 1.0, 2.0)
 
 
 def cauchy_factor(s: Array, tol: float) -> Array:

@@ -194,13 +194,14 @@ def _direction(
     columns = sum(scale.pairs for scale in state.scales) + (0 if mean is None else mean.shape[1])
     if len(gradient) > max(2 * columns, _MANY_ROWS):
         return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
-    H = np.diag(diagonal)
+    H = np.zeros((len(gradient), len(gradient))) if mean is None else mean @ mean.T
     for scale, rows in zip(state.scales, _sides(state), strict=True):
         H[rows, rows] += scale.curvature()
-    if mean is not None:
-        H += mean @ mean.T
+    H[np.diag_indices(len(H))] += diagonal
     scaling = 1.0 / np.sqrt(np.diag(H))
-    return _solve(H * scaling[:, None] * scaling, -scaling * gradient, scaling)
+    H *= scaling[:, None]
+    H *= scaling
+    return _solve(H, -scaling * gradient, scaling)
 
 
 def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
@@ -266,8 +267,10 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
 def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
     """scaling · H⁻¹ right for H of unit diagonal; rounding can cost H its definiteness."""
     for shift in (0.0, 1e-14, 1e-12, 1e-10):
+        if shift:
+            H[np.diag_indices(len(H))] = 1.0 + shift
         try:
-            factor = cho_factor(H + shift * np.eye(len(H)), check_finite=False)
+            factor = cho_factor(H, check_finite=False)
         except LinAlgError:
             continue
         return np.asarray(scaling * cho_solve(factor, right, check_finite=False))
