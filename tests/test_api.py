@@ -48,10 +48,13 @@ def test_the_default_solver_needs_no_extra():
     assert run(code).strip() == "CONVERGED"
 
 
-def test_the_readme_shows_what_its_example_prints():
-    blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    at = next(i for i, (language, _) in enumerate(blocks) if language == "python")
-    assert run(blocks[at][1]).strip() == blocks[at + 1][1].strip()
+@pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md"])
+def test_examples_print_what_the_page_shows(page):
+    blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    examples = [i for i, (language, _) in enumerate(blocks) if language == "python"]
+    assert examples
+    for at in examples:
+        assert run(blocks[at][1]).strip() == blocks[at + 1][1].strip()
 
 
 def test_the_demo_prints_its_certificate_and_saves_a_picture(tmp_path):
