@@ -64,6 +64,12 @@ def test_the_product_form_of_a_gaussian_agrees_with_plain_differences(size):
     assert_allclose(Gaussian(1.0)(X, Z), plain, rtol=1e-11, atol=1e-40)
 
 
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_a_matern_kernel_vanishes_far_away(nu):
+    far = Matern(1.0, nu=nu)(np.array([[1e3], [1e30], [1e150]]), np.zeros((1, 1)))
+    assert_allclose(far, 0.0, atol=1e-39)
+
+
 def test_kernels_are_values():
     assert Gaussian([0.5, 1.0]) == Gaussian((0.5, 1.0))
     assert len({Gaussian(1), Gaussian(1.0), Matern(1.0)}) == 2

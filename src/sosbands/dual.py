@@ -174,6 +174,10 @@ class MeanState(Protocol):
     def fit(self) -> float:
         """(a/n)‖y − m‖² over all rows."""
 
+    @property
+    def theta(self) -> float:
+        """The multiplier of the ball."""
+
     def curvature_factor(self) -> Array | None:
         """F of shape (rows + 1, p) with FFᵀ = −∂²D in (Γ, θ); None where D is linear."""
 
@@ -215,6 +219,7 @@ class GivenState:
     fit: float
     z: Array | None = None
     slack: float = 0.0
+    theta: float = 0.0
 
     def curvature_factor(self) -> Array | None:
         """None: the value is linear."""
@@ -227,7 +232,9 @@ class JointMean:
 
     base(z) = value − 2⟨linear, z⟩ + ‖root z‖² holds the fit (a/n)‖y − Lz‖² over all rows and the
     rows whose multiplier is fixed at C. ``signs`` is None for a symmetric band, else −1 (low) or
-    +1 (up) for each row. ``fit_*`` is (a/n)‖y − Lz‖² alone, in the same form.
+    +1 (up) for each row. θ counts from ``least_theta`` on: without a fit, z loses its digits as
+    θ → 0, and the dual loses no more than least_theta · s. ``fit_*`` is (a/n)‖y − Lz‖² alone, in
+    the same form.
     """
 
     rows: Array
@@ -237,6 +244,7 @@ class JointMean:
     linear: Array
     base_value: float
     bound: float
+    least_theta: float
     fit_gram: Array | None
     fit_linear: Array
     fit_value: float
@@ -245,7 +253,7 @@ class JointMean:
 
     def at(self, gamma: Array, theta: float) -> JointState:
         """Evaluate by one QR factorisation R of the stacked rows, RᵀR = C."""
-        p = self.rows.shape[1]
+        p, theta = self.rows.shape[1], theta + self.least_theta
         ridge = np.sqrt(theta) * np.eye(p)
         if self.signs is None:
             weighted = np.sqrt(gamma)[:, None] * self.rows
@@ -323,10 +331,11 @@ def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: fl
     for part, gamma in zip(basis.scales, multipliers, strict=True):
         covered, cost = _covered(part.rows, gamma), _cost(problem, part.rows)
         eigenvalues = np.linalg.eigvalsh(covered - cost)
+        rounding = np.finfo(float).eps * len(cost) * float(np.abs(cost).max())
+        excess = eigenvalues[eigenvalues > 4 * rounding]
         if problem.ridge_penalty > 0:
-            excess = float(np.sum(np.maximum(eigenvalues, 0.0) ** 2))
-            value -= excess / (4 * problem.ridge_penalty)
-        elif eigenvalues[-1] > 1e-12 * max(float(np.trace(cost)), np.finfo(float).tiny):
+            value -= float(np.sum(excess**2)) / (4 * problem.ridge_penalty)
+        elif len(excess):
             return -np.inf
     return value
 
@@ -354,6 +363,7 @@ def shrunk(
         active = np.flatnonzero(gamma)
         white = solve_triangular(R, rows[active].T, trans=1, check_finite=False)
         largest = max(largest, float(np.linalg.eigvalsh((white * gamma[active]) @ white.T)[-1]))
+    largest *= 1 + 1e-12  # so that rounding does not undo it
     return multipliers / largest, theta / largest
 
 

@@ -8,7 +8,7 @@ to ``tol``. New points cost one triangular solve against the landmarks, and no j
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +28,7 @@ _DEFAULT_RANK = 3000
 _TINY = float(np.finfo(float).tiny)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Features:
     """The map x ↦ φ(x) = L⁻¹ k(P, x) with ⟨φ(x), φ(x′)⟩ ≈ k(x, x′).
 
@@ -94,7 +94,7 @@ class Features:
         return (slice(start, start + size) for start in range(0, n, size))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureRows:
     """Features φᵢ of the training rows, ‖φᵢ‖², and the fraction of the trace that is left out."""
 
@@ -185,8 +185,7 @@ def full_features(kernel: Kernel, X: Array) -> FeatureRows:
         except LinAlgError:
             continue
         features = Features(kernel, X, factor)
-        made = _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
-        return replace(made, trace_residual=jitter)
+        return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
     raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -37,12 +38,15 @@ class Kernel(ABC):
 
     def __post_init__(self) -> None:
         """Refuse lengthscales and offsets that define no kernel."""
-        scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=float))
+        try:
+            scales = np.atleast_1d(np.asarray(self.lengthscale, dtype=float))
+        except (TypeError, ValueError):
+            scales = np.empty(0)
         if scales.ndim != 1 or scales.size == 0 or not np.all((scales > 0) & np.isfinite(scales)):
             raise ValueError(
                 f"lengthscale must be a positive number or one per input, got {self.lengthscale!r}"
             )
-        if not (np.isfinite(self.offset) and self.offset >= 0):
+        if not (isinstance(self.offset, Real) and np.isfinite(self.offset) and self.offset >= 0):
             raise ValueError(f"offset must be finite and >= 0, got {self.offset!r}")
         # A tuple keeps the frozen dataclass hashable and comparable.
         plain = float(scales[0]) if np.ndim(self.lengthscale) == 0 else tuple(scales.tolist())
@@ -110,8 +114,8 @@ class Matern(Kernel):
 
     def _gram(self, X: Array, Z: Array) -> Array:
         # Not from an expanded square, which turns rounding of 1e-16 into distances of 1e-8.
-        u = np.sqrt(2 * self.nu) * cdist(X, Z)
-        decay = np.exp(-np.minimum(u, 100.0))
+        u = np.minimum(np.sqrt(2 * self.nu) * cdist(X, Z), 100.0)  # e⁻¹⁰⁰ is as good as zero
+        decay = np.exp(-u)
         if self.nu == 0.5:
             return np.asarray(decay)
         if self.nu == 1.5:

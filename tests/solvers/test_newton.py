@@ -1,13 +1,15 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from threadpoolctl import threadpool_info
 
-from sosbands import BandProblem, Gaussian, Linear, Matern, Newton, Status
+from sosbands import SDP, BandProblem, Gaussian, Linear, Matern, Newton, Status
 from sosbands.datasets import case
 from sosbands.dual import dual_value
-from sosbands.problem import evaluate
+from sosbands.primal import evaluate
 from sosbands.solvers import reduction
 from sosbands.solvers.subspace import Cost, orthonormal, positive_eigenpairs
+from sosbands.solvers.threads import one_blas_thread
 
 
 def case_1(n, seed=0, **changes):
@@ -225,6 +227,60 @@ def test_a_linear_kernel_with_an_offset_gives_a_non_negative_quadratic():
     assert solution.scale(np.zeros((1, 2)))[0] > 0
 
 
+@pytest.mark.parametrize("coverage", [1.0, 0.9])
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_an_output_that_is_zero_almost_everywhere_is_no_obstacle(symmetric, joint, coverage):
+    X = np.random.default_rng(0).uniform(-1, 1, (1_000, 1))
+    y = np.zeros(1_000)
+    y[7] = 1.5
+    mean = {"mean_kernel": Gaussian(0.2), "mean_bound": 5.0} if joint else {}
+    problem = BandProblem.from_data(
+        X, y, scale_kernel=Gaussian(0.3), training_coverage=coverage, symmetric=symmetric, **mean
+    )
+    solution = Newton().solve(problem)
+    assert solution.status.optimal or solution.gap < 1e-3
+
+
+@pytest.mark.parametrize(("n", "bound"), [(1, 0.01), (5, 1.0), (20, 5.0)])
+def test_a_two_sided_band_needs_no_fit(n, bound):
+    X, y = case(1).sample(n, random_state=0)
+    settings = {"scale_kernel": Gaussian(0.4), "mean_kernel": Gaussian(0.2), "symmetric": False}
+    for inputs in (X, np.ones((n, 1))):
+        problem = BandProblem.from_data(inputs, y, mean_bound=bound, **settings)
+        assert Newton().solve(problem).status is Status.CONVERGED
+
+
+def test_a_soft_band_without_any_feature_has_scale_zero():
+    X, y = case(1).sample(50, random_state=0)
+    problem = BandProblem.from_data(0 * X, y, scale_kernel=Linear(), training_coverage=0.9)
+    assert Newton().solve(problem).status is Status.ZERO_SCALE
+
+
+@pytest.mark.parametrize("ridge", [1e-12, 1e-30, 1e-50])
+def test_a_ridge_as_good_as_zero_is_certified(ridge):
+    solution = Newton().solve(case_1(60, ridge_penalty=ridge))
+    assert solution.status is Status.CONVERGED
+    assert_allclose(
+        solution.primal_value, SDP().solve(case_1(60, ridge_penalty=0.0)).primal_value, rtol=1e-5
+    )
+
+
+def test_overlapping_threads_give_blas_its_threads_back():
+    before = [library["num_threads"] for library in threadpool_info()]
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert [library["num_threads"] for library in threadpool_info()] == before
+
+
+def test_only_problems_are_solved():
+    with pytest.raises(TypeError, match="solve takes a BandProblem, got NoneType"):
+        Newton().solve(None)
+
+
 def test_too_few_iterations_are_a_status():
     solution = Newton(max_iter=3).solve(case_1(100))
     assert solution.status is Status.ITERATION_LIMIT
@@ -282,7 +338,9 @@ def test_solving_twice_gives_the_same_bits():
     assert np.array_equal(first.scale([0.1, 0.2]), second.scale([0.1, 0.2]))
 
 
-@pytest.mark.parametrize("settings", [{"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}])
+@pytest.mark.parametrize(
+    "settings", [{"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}, {"max_iter": 2.5}]
+)
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ValueError, match="must be"):
         Newton(**settings)

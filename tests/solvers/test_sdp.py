@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from sosbands import datasets
 from sosbands.dual import dual_value
 from sosbands.kernels import Gaussian, Linear, Matern
-from sosbands.problem import BandProblem, evaluate
+from sosbands.primal import evaluate
+from sosbands.problem import BandProblem
 from sosbands.solvers.base import Status
 from sosbands.solvers.sdp import SDP
 

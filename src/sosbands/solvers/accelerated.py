@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sosbands.problem import BandProblem, Basis, Point, uncoverable
+from sosbands.primal import Point, uncoverable
+from sosbands.problem import BandProblem, Basis
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.types import Array
 

@@ -12,20 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
 from sosbands.dual import dual_value
-from sosbands.problem import (
-    BandProblem,
-    Basis,
-    Feasible,
-    Point,
-    evaluate,
-    relative_gap,
-    repair,
-)
+from sosbands.primal import Feasible, Point, evaluate, relative_gap, repair
+from sosbands.problem import BandProblem, Basis, checked_array
 from sosbands.types import Array
 
 
@@ -128,8 +122,10 @@ class Certificate:
     gap : float
         (p − d) / (p − (a/n)‖r‖²).
     violation : float
-        Largest unmet requirement before the repair, as a fraction of the largest requirement.
+        Largest unmet requirement before the repair, as a fraction of the largest requirement; 0
+        for a soft band, where misses are part of the value.
     iterations : int
+        Inner iterations in total.
     active_rows : int
         Rows with a positive multiplier.
     rank : int
@@ -151,7 +147,7 @@ class Certificate:
     seconds: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A solved band problem."""
 
@@ -162,6 +158,10 @@ class Solution:
     theta: float
     certificate: Certificate
     history: tuple[tuple[int, float], ...]
+
+    def __repr__(self) -> str:
+        """One line: status, gap and problem."""
+        return f"Solution({self.status.name}, gap={self.gap:.1e}, {self.problem!r})"
 
     @property
     def dual_value(self) -> float:
@@ -187,7 +187,7 @@ class Solution:
                     "the mean was given by its values at the training rows; pass a function as "
                     "BandProblem.from_data(mean=...) to have it at new points"
                 )
-            return np.asarray(self.problem.mean_function(X), dtype=float)
+            return checked_array("mean", self.problem.mean_function(X), ndim=1)
         return self.point.basis.mean.features.linear_form(X, self.point.z)
 
     def scale(self, X: Array) -> Array:
@@ -198,9 +198,8 @@ class Solution:
         return np.sqrt(values[0]) if self.problem.symmetric else np.column_stack(values)
 
     def _inputs(self, X: Array) -> Array:
-        X = np.asarray(X, dtype=float)
-        X = X[:, None] if X.ndim == 1 and self.problem.X.shape[1] == 1 else X
-        if X.ndim != 2 or X.shape[1] != self.problem.X.shape[1]:
+        X = checked_array("X", X, ndim=2)
+        if X.shape[1] != self.problem.X.shape[1]:
             raise ValueError(f"X must have shape (n, {self.problem.X.shape[1]}), got {X.shape}")
         return X
 
@@ -218,8 +217,8 @@ class Solver(ABC):
     def _check_settings(self) -> None:
         if not 0 < self.tol < 1:
             raise ValueError(f"tol must be in (0, 1), got {self.tol!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be at least 1 and whole, got {self.max_iter!r}")
 
     @abstractmethod
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
@@ -227,6 +226,8 @@ class Solver(ABC):
 
     def solve(self, problem: BandProblem) -> Solution:
         """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        if not isinstance(problem, BandProblem):
+            raise TypeError(f"solve takes a BandProblem, got {type(problem).__name__}")
         if self.needs_ridge and problem.ridge_penalty == 0:
             raise ValueError(
                 "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sosbands.dual import dual_value, shrunk
-from sosbands.problem import (
-    BandProblem,
+from sosbands.primal import (
     Feasible,
     evaluate,
     relative_gap,
@@ -23,6 +22,7 @@ from sosbands.problem import (
     uncoverable,
     zero_level,
 )
+from sosbands.problem import BandProblem
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.solvers.path import State, follow
 from sosbands.solvers.reduction import Reduction, Restricted
@@ -84,12 +84,14 @@ class Newton(Solver):
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
-        gap, tol, stalls, joined = np.inf, _COARSE_TOL, 0, 1
+        gap, band, tol, stalls, joined = np.inf, 0.0, _COARSE_TOL, 0, 1
         while stalls <= _PATIENCE:
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
             tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
             with clock.phase("newton"):
-                restricted = reduction.restrict(working.rows)
+                # A tenth of the tolerance may go into keeping θ off 0.
+                least_theta = 0.1 * tol * max(band, floor) / units.bound
+                restricted = reduction.restrict(working.rows, least_theta)
                 outcome = follow(
                     restricted.restriction,
                     working.iterate(),
@@ -116,14 +118,16 @@ class Newton(Solver):
                 verdict = Status.STALLED if stalls > _PATIENCE else None
                 yield replace(proposed, iterations=steps, verdict=verdict)
             with clock.phase("rows"):
-                joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
+                band = feasible.value.band / units.value
+                joined = working.update(outcome, fit, band, gap)
+                band = band if np.isfinite(band) else 0.0
 
     def _certify(
         self, restricted: Restricted, state: State, multipliers: Array, feasible: Feasible
     ) -> tuple[Candidate, float]:
         """The candidate of a state and its dual value, both on all features."""
         units = restricted.reduction.units
-        problem, theta = units.problem, units.theta(state.theta)
+        problem, theta = units.problem, units.theta(state.mean.theta)
         if units.perturbed:
             multipliers, theta = shrunk(problem, problem.basis, multipliers, theta)
             lower = dual_value(problem, problem.basis, multipliers, theta)
@@ -143,7 +147,8 @@ class Newton(Solver):
         if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
-        sample = np.sort(order[: max(_FEW_ROWS, problem.n // coarsening)])
+        extreme = np.argsort(np.abs(problem.targets))[-_FEW_ROWS // 10 :]
+        sample = np.union1d(order[: max(_FEW_ROWS, problem.n // coarsening)], extreme)
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
         fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)

@@ -23,6 +23,7 @@ _CENTRAL = 20.0  # slacks stay within this factor of their central values
 _MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
 _STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
 _MOST_STIFF = 700  # but no more of them than this
+_IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
 
@@ -79,7 +80,7 @@ class State:
             missed = np.maximum(-surplus, 0.0)
             complementarity = float(self.gamma @ np.maximum(surplus, 0.0))
             complementarity += float((upper - self.gamma) @ missed)
-        ball = self.theta * abs(self.mean.slack)
+        ball = self.mean.theta * abs(self.mean.slack)
         return complementarity + ball + sum(s.suboptimality for s in self.scales)
 
 
@@ -118,19 +119,18 @@ def follow(
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
     upper = restriction.upper
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
-    best, idle, steps = np.inf, 0, 0
+    best, idle, steps = Outcome(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
         band = state.dual_value + gap - state.mean.fit
         if gap + _repair_cost(state, upper) * band <= tol * max(band, floor):
             return Outcome(iterate, state, gap, steps, stalled=False)
-        idle = 0 if gap < 0.99 * best else idle + 1
-        best = min(best, gap)
-        if idle > 40:
-            return Outcome(iterate, state, gap, steps, stalled=True)
-        moved = _step(restriction, iterate, state)
+        idle = 0 if gap < 0.99 * best.gap else idle + 1
+        if gap < best.gap:
+            best = Outcome(iterate, state, gap, steps, stalled=True)
+        moved = _step(restriction, iterate, state) if idle <= _IDLE else None
         if moved is None:
-            return Outcome(iterate, state, gap, steps, stalled=True)
+            return replace(best, steps=steps)
         iterate, state, decrement, length = moved
         steps += 1
         if decrement * length < 1.0:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sosbands.dual import GivenMean, JointMean, MeanTerm, ScaleTerm, matrix_root
-from sosbands.problem import Fit, squared_norms
+from sosbands.primal import Fit, squared_norms
 from sosbands.solvers.path import Restriction, State
 from sosbands.solvers.subspace import Cost, positive_eigenpairs
 from sosbands.solvers.units import Normalised
@@ -48,14 +48,14 @@ class Reduction:
         self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
         self.fit_linear = None if rows is None else weight * (rows.T @ y)
 
-    def restrict(self, rows: Rows) -> Restricted:
-        """The dual on the free rows, with the capped ones fixed at C."""
+    def restrict(self, rows: Rows, least_theta: float) -> Restricted:
+        """The dual on the free rows, with the capped ones fixed at C and θ ≥ least_theta."""
         scales, bases = [], []
         for side, (free, capped) in enumerate(zip(rows.free, rows.capped, strict=True)):
             term, basis = self._scale_term(side, free, capped)
             scales.append(term)
             bases.append(basis)
-        mean, mean_basis = self._mean_term(rows)
+        mean, mean_basis = self._mean_term(rows, least_theta)
         restriction = Restriction(mean, tuple(scales), self.units.upper)
         return Restricted(self, rows, restriction, tuple(bases), mean_basis)
 
@@ -74,7 +74,7 @@ class Reduction:
             base += self.units.upper * (missed.T @ missed)
         return ScaleTerm(rows, base, data.ridge), None
 
-    def _mean_term(self, rows: Rows) -> tuple[MeanTerm, Array | None]:
+    def _mean_term(self, rows: Rows, least_theta: float) -> tuple[MeanTerm, Array | None]:
         units, y = self.units, self.units.targets
         targets = np.concatenate([y[free] for free in rows.free])
         signs = np.repeat(units.signs, [len(free) for free in rows.free])
@@ -110,6 +110,7 @@ class Reduction:
             linear=linear,
             base_value=fixed,
             bound=units.bound,
+            least_theta=least_theta,
             fit_gram=self.fit_gram,
             fit_linear=self.fit_linear,
             fit_value=self.fit_value,

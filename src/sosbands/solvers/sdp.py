@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sosbands.dual import shrunk
-from sosbands.problem import BandProblem, Basis, Point, evaluate
+from sosbands.primal import Point, evaluate
+from sosbands.problem import BandProblem, Basis
 from sosbands.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.types import Array
 

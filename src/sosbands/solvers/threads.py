@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import cache
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # finding the loaded libraries takes milliseconds
+@dataclass
+class _Limit:
+    """The limit is the process's, so the first user sets it and the last one lifts it."""
+
+    users: int = 0
+    stack: ExitStack = field(default_factory=ExitStack)
+    lock: Lock = field(default_factory=Lock)
+
+    @cached_property
+    def controller(self) -> ThreadpoolController:
+        return ThreadpoolController()  # finding the loaded libraries takes milliseconds
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.stack.enter_context(self.controller.limit(limits=1, user_api="blas"))
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self.stack.close()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which BLAS uses one thread; contexts of several threads may overlap."""
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()

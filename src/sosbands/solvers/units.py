@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sosbands.features import FeatureRows
-from sosbands.problem import BandProblem, Fit, Point
+from sosbands.primal import Fit, Point
+from sosbands.problem import BandProblem
 from sosbands.types import Array
 
 

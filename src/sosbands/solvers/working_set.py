@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sosbands.problem import Fit
+from sosbands.primal import Fit, zero_level
 from sosbands.solvers.base import Solution
 from sosbands.solvers.path import Iterate, Outcome, central
 from sosbands.solvers.reduction import Reduction, Rows
@@ -44,14 +44,16 @@ class WorkingSet:
         for side, sign in zip(units.scales, units.signs, strict=True):
             tall = side.rows.shape[1] <= n
             gram = side.rows.T @ side.rows if tall else side.rows @ side.rows.T
-            largest = max(float(np.linalg.eigvalsh(gram)[-1]), np.finfo(float).tiny)
+            largest = float(np.linalg.eigvalsh(gram)[-1]) or 1.0
             size = (side.trace + 2 * side.ridge * peak) / largest + units.width_weight
             free.append(_demanding(units, side.rows, sign))
             gammas.append(np.full(len(free[-1]), min(size, 0.5 * units.upper)))
         rows = Rows(tuple(free), (np.arange(0),) * len(free))
         gamma = np.concatenate(gammas)
         theta = float(np.mean(gamma))
-        state = reduction.restrict(rows).restriction.at(gamma, theta, 1e-3 * peak * theta)
+        state = reduction.restrict(rows, 1e-12 * theta).restriction.at(
+            gamma, theta, 1e-3 * peak * theta
+        )
         mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
         return cls(units, rows, gamma, theta, mu)
 
@@ -69,7 +71,8 @@ class WorkingSet:
         rows = Rows(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
-        mu = min(max(coarse.gap, 1e-3), 0.1) * abs(coarse.dual_value) / units.value / barriers
+        value = max(abs(coarse.dual_value), zero_level(units.problem)) / units.value
+        mu = min(max(coarse.gap, 1e-3), 0.1) * value / barriers
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working
@@ -188,7 +191,7 @@ def _hard_start(
     units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
 ) -> tuple[Indices, Indices, Array]:
     """The rows that the coarse problem found active."""
-    largest = max(float(multipliers.max()), np.finfo(float).tiny)
+    largest = float(multipliers.max()) or 1.0
     active = multipliers > _INACTIVE * largest
     active[np.argmax(multipliers)] = True
     return sample[active], sample[:0], np.maximum(multipliers[active], _INACTIVE * largest)
