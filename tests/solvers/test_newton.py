@@ -281,6 +281,13 @@ def test_only_problems_are_solved():
         Newton().solve(None)
 
 
+@pytest.mark.parametrize("n", [149, 152, 166, 180, 181, 200])
+@pytest.mark.parametrize("coverage", [1.0, 0.9])
+def test_any_number_of_rows_is_solved(n, coverage):
+    problem = case_1(n, training_coverage=coverage)
+    assert Newton().solve(problem).status is Status.CONVERGED
+
+
 def test_too_few_iterations_are_a_status():
     solution = Newton(max_iter=3).solve(case_1(100))
     assert solution.status is Status.ITERATION_LIMIT

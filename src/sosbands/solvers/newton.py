@@ -31,7 +31,8 @@ from sosbands.solvers.units import Normalised
 from sosbands.solvers.working_set import WorkingSet
 from sosbands.types import Array
 
-_FEW_ROWS = 150  # up to here all rows move at once
+_FEW_ROWS = 180  # up to here all rows move at once
+_SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
 _COARSE_TOL = 0.03
 _PATIENCE = 2  # rounds without progress that are forgiven
 # A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
@@ -147,8 +148,8 @@ class Newton(Solver):
         if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
-        extreme = np.argsort(np.abs(problem.targets))[-_FEW_ROWS // 10 :]
-        sample = np.union1d(order[: max(_FEW_ROWS, problem.n // coarsening)], extreme)
+        extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
+        sample = np.union1d(order[: max(_SAMPLE, problem.n // coarsening)], extreme)
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
         fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)
