@@ -231,15 +231,15 @@ def test_a_linear_kernel_with_an_offset_gives_a_non_negative_quadratic():
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_an_output_that_is_zero_almost_everywhere_is_no_obstacle(symmetric, joint, coverage):
-    X = np.random.default_rng(0).uniform(-1, 1, (1_000, 1))
-    y = np.zeros(1_000)
+    X = np.random.default_rng(0).uniform(-1, 1, (400, 1))
+    y = np.zeros(400)
     y[7] = 1.5
-    mean = {"mean_kernel": Gaussian(0.2), "mean_bound": 5.0} if joint else {}
+    mean = {"mean_kernel": Gaussian(0.2), "mean_bound": 5.0, "mean_weight": 1.0} if joint else {}
     problem = BandProblem.from_data(
         X, y, scale_kernel=Gaussian(0.3), training_coverage=coverage, symmetric=symmetric, **mean
     )
     solution = Newton().solve(problem)
-    assert solution.status.optimal or solution.gap < 1e-3
+    assert solution.status.optimal
 
 
 @pytest.mark.parametrize(("n", "bound"), [(1, 0.01), (5, 1.0), (20, 5.0)])
@@ -259,10 +259,10 @@ def test_a_soft_band_without_any_feature_has_scale_zero():
 
 @pytest.mark.parametrize("ridge", [1e-12, 1e-30, 1e-50])
 def test_a_ridge_as_good_as_zero_is_certified(ridge):
-    solution = Newton().solve(case_1(60, ridge_penalty=ridge))
+    solution = Newton().solve(case_1(25, ridge_penalty=ridge))
     assert solution.status is Status.CONVERGED
     assert_allclose(
-        solution.primal_value, SDP().solve(case_1(60, ridge_penalty=0.0)).primal_value, rtol=1e-5
+        solution.primal_value, SDP().solve(case_1(25, ridge_penalty=0.0)).primal_value, rtol=1e-5
     )
 
 

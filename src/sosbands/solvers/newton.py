@@ -85,13 +85,13 @@ class Newton(Solver):
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
-        gap, band, tol, stalls, joined = np.inf, 0.0, _COARSE_TOL, 0, 1
+        gap, tol, stalls, joined = np.inf, _COARSE_TOL, 0, 1
         while stalls <= _PATIENCE:
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
             tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
             with clock.phase("newton"):
                 # A tenth of the tolerance may go into keeping θ off 0.
-                least_theta = 0.1 * tol * max(band, floor) / units.bound
+                least_theta = 0.1 * tol * floor / units.bound
                 restricted = reduction.restrict(working.rows, least_theta)
                 outcome = follow(
                     restricted.restriction,
@@ -119,9 +119,7 @@ class Newton(Solver):
                 verdict = Status.STALLED if stalls > _PATIENCE else None
                 yield replace(proposed, iterations=steps, verdict=verdict)
             with clock.phase("rows"):
-                band = feasible.value.band / units.value
-                joined = working.update(outcome, fit, band, gap)
-                band = band if np.isfinite(band) else 0.0
+                joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
 
     def _certify(
         self, restricted: Restricted, state: State, multipliers: Array, feasible: Feasible
