@@ -1,0 +1,44 @@
+"""Fresh processes, so that every timing has one core and one BLAS thread, whatever the library."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+# Read when the libraries are loaded, so they must be set before a process starts.
+_ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+}
+
+
+def fresh_processes(
+    count: int, initializer: Callable[[], None] | None = None
+) -> ProcessPoolExecutor:
+    """Processes that start from nothing, with one BLAS thread each."""
+    os.environ.update(_ONE_THREAD)
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, mp_context=context, initializer=initializer)
+
+
+def run_alone(
+    call: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
+) -> Result:
+    """The result of a call in a fresh process on one core."""
+    with fresh_processes(1, initializer=_stay_on_one_core) as process:
+        return process.submit(call, *arguments, **named).result()
+
+
+def _stay_on_one_core() -> None:
+    if hasattr(os, "sched_setaffinity"):  # Linux; elsewhere one thread has to do
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
