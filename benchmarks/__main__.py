@@ -71,22 +71,22 @@ def parse() -> argparse.Namespace:
 
 
 def measure(name: str, full: bool) -> list[Record]:
-    """Run one benchmark, print its records as they come, and store them."""
+    """Run one benchmark; print and store its records as they come."""
     print(f"\n{name}", flush=True)
-    start, records = time.perf_counter(), []
+    found, start, records = run_alone(environment), time.perf_counter(), []
     for record in records_or_failure(name, full):
         records.append(record)
         print(table.line(record.as_dict()), flush=True)
-    results.store(
-        name,
-        {
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "full": full,
-            "seconds": time.perf_counter() - start,
-            "environment": run_alone(environment),
-            "records": [record.as_dict() for record in records],
-        },
-    )
+        results.store(
+            name,
+            {
+                "date": datetime.now(UTC).isoformat(timespec="seconds"),
+                "full": full,
+                "seconds": time.perf_counter() - start,
+                "environment": found,
+                "records": [record.as_dict() for record in records],
+            },
+        )
     return records
 
 
