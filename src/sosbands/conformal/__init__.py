@@ -1,0 +1,38 @@
+"""From scores of held-out rows to intervals that cover: split, grouped, weighted, localized, CV+.
+
+A score is the smallest q whose interval [lower − q·width, upper + q·width] holds y. A calibration
+keeps the m scores of rows that trained nothing, and says at which q a new interval has the wanted
+level. All of it rests on ranks: the k-th smallest score, k = ⌈level·(m + 1)⌉, and +∞ if k > m.
+Scores of +∞ are legal; NaN is refused. Nothing here warns: `shortage` tells what there is to say.
+"""
+
+from sosbands.conformal.calibration import (
+    Calibration,
+    GroupCalibration,
+    Groups,
+    SignedCalibration,
+    SplitCalibration,
+    WeightedCalibration,
+)
+from sosbands.conformal.family import IntervalFamily
+from sosbands.conformal.levels import checked_levels, order_rank, rows_needed
+from sosbands.conformal.localized import LocalizedCalibration, effective_bandwidth, normals_at
+from sosbands.conformal.plus import PlusCalibration, guarantee
+
+__all__ = [
+    "Calibration",
+    "GroupCalibration",
+    "Groups",
+    "IntervalFamily",
+    "LocalizedCalibration",
+    "PlusCalibration",
+    "SignedCalibration",
+    "SplitCalibration",
+    "WeightedCalibration",
+    "checked_levels",
+    "effective_bandwidth",
+    "guarantee",
+    "normals_at",
+    "order_rank",
+    "rows_needed",
+]

@@ -1,0 +1,90 @@
+"""The nested intervals of every row, and the scores that say which of them hold an output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sosbands.types import Array, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalFamily:
+    """The nested intervals [lower − q·width, upper + q·width] of every row.
+
+    Attributes
+    ----------
+    lower, upper, width : arrays of shape (n,)
+        Finite, with width ≥ 0.
+    """
+
+    lower: Array
+    upper: Array
+    width: Array
+
+    def __post_init__(self) -> None:
+        parts = np.stack([self.lower, self.upper, self.width])
+        if parts.ndim != 2 or not np.all(np.isfinite(parts)) or np.any(parts[2] < 0):
+            raise ValueError(
+                f"a band must have finite bounds and widths ≥ 0 in the shape (n,), got shape "
+                f"{parts.shape[1:]}, NaN, infinity or a negative width: check the mean and scale"
+            )
+
+    @classmethod
+    def around(cls, mean: Array, scale: Array) -> IntervalFamily:
+        """mean ± q·scale, the symmetric band: the scale is √f."""
+        return cls(mean, mean, scale)
+
+    @classmethod
+    def between(cls, mean: Array, scales: Array) -> IntervalFamily:
+        """[mean − scales[:, 0] − q, mean + scales[:, 1] + q], the two-sided band."""
+        return cls(mean - scales[:, 0], mean + scales[:, 1], np.ones(len(mean)))
+
+    def scores(self, y: Array) -> Array:
+        """The smallest q whose interval holds y: max(lower − y, y − upper)/width.
+
+        A width of zero scores 0 inside the bounds and +∞ outside. The score is a float that
+        `intervals` takes back to y or beyond: outputs in round numbers share their scores, and
+        those at the calibrated one must not drop out by rounding.
+        """
+        with np.errstate(over="ignore"):
+            excess = np.maximum(self.lower - y, y - self.upper)
+            q = _ratio(excess, self.width, np.where(excess > 0, np.inf, 0.0))
+            while np.any(short := self._misses(y, q)):
+                q = np.where(short, np.nextafter(q, np.inf), q)
+        return q
+
+    def signed_scores(self, y: Array) -> Array:
+        """(y − mean)/width of a symmetric band, with 0/0 = 0 and x/0 = ±∞."""
+        if np.any(self.lower != self.upper):
+            raise ValueError("signed scores need a symmetric band, got a two-sided one: use scores")
+        with np.errstate(over="ignore"):
+            residual = y - self.lower
+            beyond = np.where(residual == 0, 0.0, np.copysign(np.inf, residual))
+            return _ratio(residual, self.width, beyond)
+
+    def intervals(self, q: Array) -> Array:
+        """The intervals for q of shape (k,) or (n, k), shape (n, 2, k).
+
+        They are (−∞, ∞) for q = +∞ whatever the width, and the midpoint where q is so negative that
+        the bounds cross.
+        """
+        lower, upper, width = (part[:, None] for part in (self.lower, self.upper, self.width))
+        q = np.broadcast_to(q, (len(width), np.shape(q)[-1]))
+        middle = 0.5 * lower + 0.5 * upper
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = np.where(np.isinf(q), q, q * width)
+            ends = np.minimum(lower - step, middle), np.maximum(upper + step, middle)
+        return np.stack(ends, axis=1)
+
+    def _misses(self, y: Array, q: Array) -> Mask:
+        """Where rounding leaves y outside its own interval; widths of zero cannot repair it."""
+        with np.errstate(invalid="ignore"):
+            step = q * self.width
+        return (self.width > 0) & ((self.lower - step > y) | (self.upper + step < y))
+
+
+def _ratio(numerator: Array, width: Array, at_zero: Array) -> Array:
+    ratio: Array = np.divide(numerator, width, out=at_zero, where=width > 0)
+    return ratio

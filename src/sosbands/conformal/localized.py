@@ -1,0 +1,164 @@
+"""Quantiles in which nearby rows count more, and the bandwidth that says how near they must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from scipy.special import ndtri
+
+from sosbands.conformal.calibration import SLACK, Calibration, picked
+from sosbands.types import Array
+
+# Entries of the largest temporary: 8 MB of floats.
+_BLOCK_ENTRIES = 1 << 20
+# Rows among which a bandwidth is chosen, and its range in units of the distance between them. At
+# the upper end all weights are equal up to the slack, and the calibration is that of one split.
+_BANDWIDTH_ROWS = 1000
+_BANDWIDTHS = (1e-4, 1e15)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalizedCalibration(Calibration):
+    """Nearby rows count more: randomly localized conformal prediction (Hore and Barber, 2025).
+
+    A new row x draws x̃ = x + h·g, g ~ N(0, I), and calibration row j weighs
+    H(xⱼ, x̃) = exp(−‖xⱼ − x̃‖²/(2h²)), the atom at +∞ H(x, x̃). The draw is what makes the marginal
+    guarantee exact; it is the same for all levels.
+
+    Attributes
+    ----------
+    inputs : array of shape (m, d)
+        The calibration rows, in units in which one bandwidth suits all columns.
+    bandwidth : float
+        h > 0; see `effective_bandwidth`.
+    seed : int
+        With a row's position it decides the row's draw, whatever the row holds.
+    """
+
+    inputs: Array
+    bandwidth: float
+    seed: int
+    _companions: ClassVar = ("inputs",)
+
+    def __post_init__(self) -> None:
+        self._sort(inputs=_checked_inputs(self.inputs))
+        if not 0 < self.bandwidth < np.inf:
+            raise ValueError(
+                f"bandwidth must be positive and finite, got {self.bandwidth}: "
+                "use effective_bandwidth"
+            )
+
+    def quantiles(
+        self, levels: Sequence[float], inputs: Array, *, first_position: int = 0
+    ) -> Array:
+        """The weighted quantiles at the new rows, shape (n, len(levels)).
+
+        A table predicted in pieces gets the same answers if `first_position` says where in it each
+        piece starts.
+        """
+        X = _checked_inputs(inputs, self.inputs.shape[1])
+        q = np.empty((len(X), len(levels)))
+        size = max(1, _BLOCK_ENTRIES // len(self.scores))
+        for start in range(0, len(X), size):
+            rows = slice(start, start + size)
+            q[rows] = self._block_quantiles(levels, X[rows], first_position + start)
+        return q
+
+    def _block_quantiles(self, levels: Sequence[float], X: Array, position: int) -> Array:
+        drawn = X + self.bandwidth * normals_at(position, X.shape, self.seed)
+        unit = 2 * self.bandwidth**2
+        own = np.sum((X - drawn) ** 2, axis=1) / unit
+        mass = cdist(drawn, self.inputs, "sqeuclidean")
+        mass /= unit
+        # The largest weight of a row is one, so that they do not all vanish.
+        nearest = np.minimum(mass.min(axis=1), own)
+        np.exp(np.subtract(nearest[:, None], mass, out=mass), out=mass)
+        np.cumsum(mass, axis=1, out=mass)
+        total = mass[:, -1] + np.exp(nearest - own)
+        index = [np.sum(mass < (p * (1 - SLACK) * total)[:, None], axis=1) for p in levels]
+        return picked(self.scores, np.stack(index, axis=1))
+
+
+def effective_bandwidth(inputs: Array, rows: int, *, target: float | None = None) -> float:
+    """h at which a typical new row meets `target` effective calibration rows of `rows`.
+
+    The effective number is (Σw)²/Σw², with the weights that `LocalizedCalibration` uses, the atom
+    among them: among many inputs all rows are equally far, and only the atom shows that they are
+    too far. The median over a sample of the pre-training rows stands for the typical row.
+
+    Parameters
+    ----------
+    inputs : array of shape (p, d)
+        Pre-training rows. Calibration rows would break the guarantee.
+    rows : int
+        m, the number of calibration rows.
+    target : float, optional
+        Default: max(50, m^(2/3)). A level of 0.9 needs nine rows everywhere, and with a median of
+        fifty few places have less; of many rows, m^(2/3) is the rate of neighbours that balances
+        bias and variance for a smooth function of two inputs.
+
+    Returns
+    -------
+    float
+        h. If no h reaches the target, so large an h that all rows weigh the same, as in
+        `SplitCalibration`.
+    """
+    X = _checked_inputs(inputs)
+    goal = max(50.0, rows ** (2 / 3)) if target is None else target
+    if len(X) > _BANDWIDTH_ROWS:
+        X = X[np.random.default_rng(0).choice(len(X), _BANDWIDTH_ROWS, replace=False)]
+    squares = cdist(X, X, "sqeuclidean")
+    spread = math.sqrt(squares.mean())
+    if spread == 0:
+        return 1.0
+    g = normals_at(0, X.shape, 0)
+    tilt = np.sum(g * X, axis=1)[:, None] - g @ X.T
+    low, high = (math.log(spread * c) for c in _BANDWIDTHS)
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        enough = _effective_rows(squares, tilt, math.exp(middle), rows) >= goal
+        low, high = (low, middle) if enough else (middle, high)
+    return math.exp(high)
+
+
+def normals_at(position: int, shape: tuple[int, int], seed: int) -> Array:
+    """Standard normal rows that depend on the seed and their position alone.
+
+    The d numbers of row i come from the words i·d, …, i·d + d − 1 of the Philox stream of the seed,
+    one 64-bit word each: its first 52 bits, centred in (0, 1), through the normal quantile function
+    (the usual samplers use a random number of words). Philox counts in steps of four words.
+    """
+    n, d = shape
+    steps, rest = divmod(position * d, 4)
+    stream = np.random.Philox(seed)
+    stream.advance(steps)
+    words = np.asarray(stream.random_raw(rest + n * d), dtype=np.uint64)[rest:]
+    uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    return np.asarray(ndtri(uniform)).reshape(n, d)
+
+
+def _effective_rows(squares: Array, tilt: Array, h: float, rows: int) -> float:
+    """Median of (Σw)²/Σw², from log w/w₀ = −‖xᵢ − xⱼ‖²/(2h²) − gᵢᵀ(xᵢ − xⱼ)/h, w₀ the atom's."""
+    log_ratio = -squares / (2 * h**2) - tilt / h
+    np.fill_diagonal(log_ratio, -np.inf)
+    peak = np.maximum(log_ratio.max(axis=1), 0.0)
+    w, atom = np.exp(log_ratio - peak[:, None]), np.exp(-peak)
+    factor = rows / (len(w) - 1)
+    total = factor * w.sum(axis=1) + atom
+    return float(np.median(total**2 / (factor * np.sum(w**2, axis=1) + atom**2)))
+
+
+def _checked_inputs(inputs: ArrayLike, columns: int | None = None) -> Array:
+    X = np.asarray(inputs, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != (columns or X.shape[1]) or not np.all(np.isfinite(X)):
+        raise ValueError(
+            f"inputs must be finite in the shape (n, {columns or 'd'}), got shape {X.shape}, NaN "
+            "or infinity: impute or drop those rows"
+        )
+    return X

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from sosbands.conformal import IntervalFamily
+
+INF = np.inf
+SIZES = st.floats(-1e6, 1e6) | st.floats(-1e-3, 1e-3)
+
+
+def test_the_scores_of_a_symmetric_band_are_residuals_in_units_of_the_scale():
+    band = IntervalFamily.around(np.array([1.0, 1, 1, 1, 1]), np.array([2.0, 2, 0, 0, 0.5]))
+    y = np.array([4.0, -3, 1, 2, 1])
+    assert_array_equal(band.scores(y), [1.5, 2, 0, INF, 0])
+    assert_array_equal(band.signed_scores(y), [1.5, -2, 0, INF, 0])
+    assert_array_equal(band.signed_scores(-y)[3:], [-INF, -4])
+
+
+def test_the_scores_of_a_two_sided_band_are_negative_inside():
+    band = IntervalFamily.between(np.zeros(4), np.array([[1.0, 2.0]] * 4))
+    assert_array_equal(band.scores(np.array([0.0, 1.5, 3.0, -3.0])), [-1, -0.5, 1, 2])
+    with pytest.raises(ValueError, match="symmetric"):
+        band.signed_scores(np.zeros(4))
+
+
+def test_intervals_have_one_column_per_quantile():
+    band = IntervalFamily.around(np.array([1.0, 5.0]), np.array([2.0, 0.0]))
+    expected = [[[1, -1, -INF], [1, 3, INF]], [[5, 5, -INF], [5, 5, INF]]]
+    assert_array_equal(band.intervals(np.array([0, 1, INF])), expected)
+    by_row = band.intervals(np.array([[1.0], [INF]]))
+    assert_array_equal(by_row, [[[-1], [3]], [[-INF], [INF]]])
+
+
+def test_bounds_that_would_cross_meet_at_the_midpoint():
+    band = IntervalFamily.between(np.zeros(1), np.array([[1.0, 2.0]]))
+    assert_array_equal(
+        band.intervals(np.array([-1.0, -1.5, -9.0])), [[[0, 0.5, 0.5], [1, 0.5, 0.5]]]
+    )
+
+
+@given(SIZES, SIZES, st.floats(0, 1e3), st.booleans())
+def test_rounding_never_leaves_an_output_outside_its_own_interval(y, mean, scale, symmetric):
+    m, w = np.array([mean]), np.array([scale])
+    two_sided = np.array([[scale, 0.1]])
+    band = IntervalFamily.around(m, w) if symmetric else IntervalFamily.between(m, two_sided)
+    q = band.scores(np.array([y]))
+    lower, upper = band.intervals(q)[0, :, 0]
+    assert lower <= y <= upper
+    if 0 < q[0] < INF and band.width[0] > 1e-3:
+        lower, upper = band.intervals(q * (1 - 1e-14) - 1e-300)[0, :, 0]
+        assert not lower < y < upper
+
+
+def test_enormous_ratios_are_infinite_without_a_warning():
+    band = IntervalFamily.around(np.array([-1e308]), np.array([5e-324]))
+    assert_array_equal(band.scores(np.array([1e308])), [INF])
+    assert_array_equal(band.signed_scores(np.array([1e308])), [INF])
+
+
+@pytest.mark.parametrize(
+    ("lower", "width"),
+    [([0.0, np.nan], [1.0, 1.0]), ([0.0, 1.0], [1.0, -1.0]), ([[0.0]], [[1.0]]), ([0.0], [INF])],
+)
+def test_an_impossible_band_is_refused(lower, width):
+    with pytest.raises(ValueError, match="finite bounds and widths ≥ 0"):
+        IntervalFamily.around(np.array(lower), np.array(width))

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from sosbands.conformal import (
+    LocalizedCalibration,
+    SplitCalibration,
+    WeightedCalibration,
+    effective_bandwidth,
+    localized,
+    normals_at,
+)
+
+INF = np.inf
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+
+
+def slow_localized_quantiles(calibration, X, first):
+    """Row by row the weighted quantiles, which have a slow twin of their own."""
+    scores, inputs, h = calibration.scores, calibration.inputs, calibration.bandwidth
+    answers = []
+    for i, x in enumerate(X):
+        drawn = x + h * normals_at(first + i, (1, len(x)), calibration.seed)[0]
+        weights = [np.exp(-np.sum((z - drawn) ** 2) / (2 * h**2)) for z in inputs]
+        own = np.exp(-np.sum((x - drawn) ** 2) / (2 * h**2))
+        answers.append(WeightedCalibration(scores, weights).quantiles(LEVELS, [own])[0])
+    return np.array(answers)
+
+
+@pytest.mark.parametrize(("m", "d", "h"), [(1, 1, 1.0), (30, 1, 0.2), (40, 3, 1.0), (25, 5, 9.0)])
+def test_localized_quantiles_equal_the_slow_twin(m, d, h):
+    rng = np.random.default_rng(m)
+    scores, inputs, X = rng.random(m), rng.normal(size=(m, d)), rng.normal(size=(15, d))
+    scores[0] = INF
+    calibration = LocalizedCalibration(scores, inputs, h, 5)
+    q = calibration.quantiles(LEVELS, X, first_position=3)
+    assert_array_equal(q, slow_localized_quantiles(calibration, X, first=3))
+
+
+def test_rows_predicted_in_pieces_get_the_same_answers(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    calibration = LocalizedCalibration(rng.random(100), rng.normal(size=(100, 3)), 0.7, 1)
+    whole = calibration.quantiles(LEVELS, X)
+    pieces = [
+        calibration.quantiles(LEVELS, X[a:b], first_position=a)
+        for a, b in [(0, 1), (1, 18), (18, 50)]
+    ]
+    assert_array_equal(np.concatenate(pieces), whole)
+    monkeypatch.setattr(localized, "_BLOCK_ENTRIES", 700)
+    assert_array_equal(calibration.quantiles(LEVELS, X), whole)
+    other = LocalizedCalibration(calibration.scores, calibration.inputs, 0.7, 2)
+    assert not np.array_equal(other.quantiles(LEVELS, X), whole)
+
+
+def test_the_draws_of_a_row_depend_on_its_position_alone():
+    whole = normals_at(0, (100, 3), 8)
+    for position in (0, 1, 2, 3, 4, 17, 96):
+        assert_array_equal(normals_at(position, (4, 3), 8), whole[position : position + 4])
+    far = normals_at(10**15, (1000, 50), 8)
+    assert abs(far.mean()) < 5 / np.sqrt(far.size)
+    assert abs(far.var() - 1) < 5 * np.sqrt(2 / far.size)
+
+
+def test_a_row_far_from_all_others_gets_an_infinite_quantile():
+    calibration = LocalizedCalibration(np.ones(50), np.zeros((50, 2)), 1e-3, 0)
+    q = calibration.quantiles((0.9,), np.array([[1e6, 0.0], [1e-5, 0.0]]))
+    assert_array_equal(q, [[INF], [1.0]])
+
+
+@pytest.mark.parametrize("d", [1, 50])
+def test_the_bandwidth_reaches_its_target_in_the_median(d):
+    rng = np.random.default_rng(d)
+    inputs, X, m = rng.normal(size=(600, d)), rng.normal(size=(200, d)), 600
+    h = effective_bandwidth(rng.normal(size=(400, d)), m, target=80)
+    drawn = X + h * normals_at(0, X.shape, 1)
+    effective = []
+    for x, z in zip(X, drawn, strict=True):
+        log_w = -np.sum((np.vstack([inputs, x]) - z) ** 2, axis=1) / (2 * h**2)
+        w = np.exp(log_w - log_w.max())
+        effective.append(w.sum() ** 2 / np.sum(w**2))
+    assert np.median(effective) == pytest.approx(80, rel=0.2)
+
+
+def test_the_bandwidth_grows_with_its_target():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    targets = (20, 50, 1000 ** (2 / 3), None, 300)
+    small, fifty, power, default, large = (effective_bandwidth(X, 1000, target=t) for t in targets)
+    assert small < fifty < power < large
+    assert default == power
+    assert effective_bandwidth(X, 200) == effective_bandwidth(X, 200, target=50)
+
+
+def test_a_sample_stands_for_many_pre_training_rows(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(600, 1))
+    every = effective_bandwidth(X, 500)
+    monkeypatch.setattr(localized, "_BANDWIDTH_ROWS", 300)
+    some = effective_bandwidth(X, 500)
+    assert some != every
+    assert some == pytest.approx(every, rel=0.2)
+
+
+def test_a_bandwidth_for_too_few_rows_gives_the_split_quantiles():
+    rng = np.random.default_rng(0)
+    scores, inputs, X = rng.random(19), rng.normal(size=(19, 3)), rng.normal(size=(200, 3))
+    h = effective_bandwidth(rng.normal(size=(60, 3)), 19)
+    q = LocalizedCalibration(scores, inputs, h, 0).quantiles(LEVELS, X)
+    assert_array_equal(q, np.tile(SplitCalibration(scores).quantiles(LEVELS), (200, 1)))
+
+
+def test_constant_inputs_have_a_bandwidth():
+    assert effective_bandwidth(np.ones((20, 2)), 100) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LocalizedCalibration([1.0], [[1.0]], 0.0, 0), "positive and finite, got 0.0"),
+        (lambda: LocalizedCalibration([1.0], [1.0], 1.0, 0), r"\(n, d\), got shape \(1,\)"),
+        (
+            lambda: LocalizedCalibration([1.0], [[1.0]], 1.0, 0).quantiles((0.5,), [[1.0, 2.0]]),
+            r"shape \(n, 1\), got shape \(1, 2\)",
+        ),
+    ],
+)
+def test_what_cannot_calibrate_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
