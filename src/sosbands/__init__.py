@@ -6,13 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sosbands.estimator import BandRegressor
     from sosbands.kernels import Gaussian, Kernel, Linear, Matern
     from sosbands.problem import BandProblem
     from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution, Solver, Status
+    from sosbands.tuning import tune_score
 
 # Where each public name lives; modules are imported when a name is first used (PEP 562).
 _HOMES = {
     "BandProblem": "sosbands.problem",
+    "BandRegressor": "sosbands.estimator",
     "Gaussian": "sosbands.kernels",
     "Kernel": "sosbands.kernels",
     "Linear": "sosbands.kernels",
@@ -24,12 +27,14 @@ _HOMES = {
     "Solution": "sosbands.solvers",
     "Solver": "sosbands.solvers",
     "Status": "sosbands.solvers",
+    "tune_score": "sosbands.tuning",
 }
 
 __all__ = [
     "SDP",
     "Accelerated",
     "BandProblem",
+    "BandRegressor",
     "Certificate",
     "Gaussian",
     "Kernel",
@@ -39,6 +44,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "tune_score",
 ]
 
 

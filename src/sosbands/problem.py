@@ -261,6 +261,21 @@ class BandProblem:
         part.__dict__["basis"] = shared  # where cached_property keeps its value
         return part
 
+    def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
+        """The same rows and kernel with other weights or sides, sharing this one's features.
+
+        `weights` are fields such as `width_weight` or `training_coverage`.
+        """
+        kernels, scales = self.scale_kernels, self.basis.scales
+        if symmetric is not None and symmetric != self.symmetric:
+            if len(set(kernels)) > 1:
+                raise ValueError("each side has a kernel of its own: state the problem anew")
+            sides = 1 if symmetric else 2
+            kernels, scales = kernels[:1] * sides, scales[:1] * sides
+        other = replace(self, scale_kernels=kernels, **weights)  # type: ignore[arg-type]
+        other.__dict__["basis"] = Basis(self.basis.mean, scales)
+        return other
+
     def _basis(self, rows: Callable[[Kernel], FeatureRows]) -> Basis:
         made: dict[Kernel, FeatureRows] = {}  # both sides of a band often share one kernel
         for kernel in self.scale_kernels:

@@ -1,0 +1,305 @@
+"""Algorithm 1 without the calibration: from pre-training rows to a mean and a scale.
+
+Inside, inputs, outputs and residuals have mean zero and variance one (unless `standardize` is
+off), so that lengthscales and penalties mean the same for all data; `Band` undoes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel
+
+from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
+from sosbands.kernels import Gaussian
+from sosbands.means import Affine, Mean, Preliminary, units
+from sosbands.problem import BandProblem
+from sosbands.settings import BandSettings
+from sosbands.solvers import Solution
+from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, plain
+from sosbands.types import Array, Indices, Mask
+
+# Rows that the tuning and the shape of the kernel are learned from, if there are more.
+_TUNING_ROWS, _SHAPE_ROWS = 2000, 400
+# Gap of the fold problems: their bands are compared, not used.
+_FOLD_TOL = 5e-2
+# Lengthscales that are tried first, and evaluations of the refinement per dimension.
+_SIZES, _REFINEMENTS, _REFINED_ROWS = 5, 4, 500
+# Default of max_rank: the scale varies slowly, more features cost time and change nothing.
+_RANK = 250
+# Features reproduce kᶠ to this; the paper's form is exact to rounding.
+_FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
+# A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
+_NO_SIGNAL, _SHAPES = 1e5, (0.1, 30.0)
+# A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
+_IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A learned mean and scale.
+
+    Attributes
+    ----------
+    mean_model : Mean
+        The prediction that the scale may see; also the mean, unless that is learned jointly.
+    inputs, outputs, predictions : Affine
+        Units of the inputs, of the output and of the prediction among the inputs.
+    sees_prediction : bool
+        Whether the prediction is an input of the scale.
+    unit : float
+        The size of the residuals in units of the output.
+    solution : Solution
+    tuning : Tuning or None
+    n_outliers : int
+    """
+
+    mean_model: Mean
+    inputs: Affine
+    outputs: Affine
+    predictions: Affine
+    sees_prediction: bool
+    unit: float
+    solution: Solution
+    tuning: Tuning | None
+    n_outliers: int
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the scale is √f, rather than f_low and f_up."""
+        return self.solution.problem.symmetric
+
+    def mean(self, X: Any, B: Array) -> Array:
+        """m in the units of y."""
+        if self.solution.problem.mean_kernel is None:
+            return self.mean_model.values(X, B)
+        return self.outputs.undo(self.solution.mean(self._seen(B, self._prediction(X, B))))
+
+    def mean_and_scale(self, X: Any, B: Array) -> tuple[Array, Array]:
+        """m, and √f of shape (n,) or f_low and f_up of shape (n, 2), in the units of y."""
+        if self.solution.problem.mean_kernel is None:
+            mean = self.mean_model.values(X, B)
+            Z = self._seen(B, mean)
+        else:
+            Z = self._seen(B, self._prediction(X, B))
+            mean = self.outputs.undo(self.solution.mean(Z))
+        return mean, self.solution.scale(Z) * (self.unit * float(self.outputs.scale))
+
+    def _prediction(self, X: Any, B: Array) -> Array | None:
+        return self.mean_model.values(X, B) if self.sees_prediction else None
+
+    def _seen(self, B: Array, prediction: Array | None) -> Array:
+        """What the scale sees of new rows."""
+        if prediction is None or not self.sees_prediction:
+            return self.inputs(B)
+        return np.column_stack([self.inputs(B), self.predictions(prediction)])
+
+
+def learn_band(
+    B: Array,
+    y: Array,
+    preliminary: Preliminary,
+    *,
+    folds: Folds,
+    settings: BandSettings,
+    seed: int,
+) -> Band:
+    """Steps 2 and 3: tune the kernel of the scale, then solve on all rows."""
+    inputs, outputs = units(B, y, settings)
+    process = preliminary.process if settings.joint else None
+    residuals = (y - preliminary.predictions) / outputs.scale
+    known = np.isfinite(residuals)
+    inliers = known & ~_outliers(residuals, known, settings.remove_outliers)
+    unit = _root_mean_square(residuals[inliers]) if settings.standardize and not process else 1.0
+    predictions = Affine.of(preliminary.predictions[known])
+    weight = settings.prediction_weight_for(own_mean=preliminary.process is not None)
+    columns = [inputs(B)]
+    if weight > 0:
+        columns.append(predictions(preliminary.predictions)[:, None])
+    rows = Rows(
+        np.hstack(columns), residuals / unit, outputs(y), folds, settings, process, weight
+    ).take(np.flatnonzero(inliers))
+    solution, tuning = rows.solve(np.random.default_rng(seed))
+    return Band(
+        mean_model=preliminary.mean,
+        inputs=inputs,
+        outputs=outputs,
+        predictions=predictions,
+        sees_prediction=weight > 0,
+        unit=unit,
+        solution=solution,
+        tuning=tuning,
+        n_outliers=int(np.sum(known & ~inliers)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Standardised rows: what the scale sees, what it has to cover, and how to tune it.
+
+    Attributes
+    ----------
+    Z : array of shape (n, d)
+        Inputs, then perhaps the prediction.
+    residuals, outputs : arrays of shape (n,)
+    folds : sequence of (train, test)
+    settings : BandSettings
+    process : GaussianProcess or None
+        Bounds the norm of a joint mean; None for a given mean.
+    prediction_weight : float
+        Positive if the last column of Z is the prediction.
+    """
+
+    Z: Array
+    residuals: Array
+    outputs: Array
+    folds: Folds
+    settings: BandSettings
+    process: GaussianProcess | None
+    prediction_weight: float
+
+    def take(self, chosen: Indices) -> Rows:
+        """Some of the rows, and what the folds have of them."""
+        place = np.full(len(self.Z), -1)
+        place[chosen] = np.arange(len(chosen))
+        parts = [[place[part][place[part] >= 0] for part in fold] for fold in self.folds]
+        return replace(
+            self,
+            Z=self.Z[chosen],
+            residuals=self.residuals[chosen],
+            outputs=self.outputs[chosen],
+            folds=[(train, test) for train, test in parts if len(train) and len(test)],
+        )
+
+    def sample(self, count: int, rng: np.random.Generator) -> Rows:
+        """A random part of the rows."""
+        if len(self.Z) <= count:
+            return self
+        return self.take(np.sort(rng.choice(len(self.Z), count, replace=False)))
+
+    def problem(self, lengthscale: Lengthscale, *, symmetric: bool = True) -> BandProblem:
+        """The band problem with this kernel, at the first of the weights to choose from."""
+        given, settings = self.process is None, self.settings
+        n = len(self.Z)
+        return BandProblem.from_data(
+            self.Z,
+            self.residuals if given else self.outputs,
+            scale_kernel=Gaussian(lengthscale, offset=settings.offset),
+            mean_kernel=None if self.process is None else self._mean_kernel(self.process),
+            mean_bound=None
+            if self.process is None
+            else max(self.process.squared_norm, _LEAST_NORM),
+            mean_weight=0.0 if given else settings.mean_weight_for(symmetric=symmetric),
+            width_weight=settings.width_weight_for(n),
+            trace_penalty=settings.trace_penalty,
+            ridge_penalty=settings.ridge_penalty,
+            training_coverage=settings.training_coverage,
+            symmetric=symmetric,
+            feature_tol=_FEATURE_TOL if settings.standardize else _EXACT_TOL,
+            max_rank=self._rank(n),
+        )
+
+    def solve(self, rng: np.random.Generator) -> tuple[Solution, Tuning | None]:
+        """Tune on a sample of the rows, solve on all of them."""
+        settings, tuning = self.settings, None
+        shape = self._shape(rng)
+        lengthscale, factor, symmetric = plain(shape), 1.0, settings.sides[0]
+        searches = len(settings.sides) + len(settings.width_factors) > 2
+        if self.residuals.any() and len(self.folds) > 1 and (self._tunes_kernel or searches):
+            part = self.sample(_TUNING_ROWS, rng)
+            tuning = part._tune(shape)
+            lengthscale, symmetric = tuning.chosen.lengthscale, tuning.chosen.symmetric
+            factor = tuning.chosen.width_weight / settings.width_weight_for(len(part.Z))
+        problem = self.problem(lengthscale, symmetric=symmetric)
+        problem = replace(problem, width_weight=factor * problem.width_weight)
+        return settings.solver_with(settings.tol).solve(problem), tuning
+
+    def _mean_kernel(self, process: GaussianProcess) -> Gaussian:
+        """kᵐ, which sees the inputs but not the prediction."""
+        inputs = self.Z.shape[1] - (self.prediction_weight > 0)
+        lengthscales = np.full(self.Z.shape[1], _IRRELEVANT)
+        lengthscales[:inputs] = process.kernel.lengthscale
+        return Gaussian(plain(lengthscales))
+
+    def _rank(self, n: int) -> int | None:
+        if self.settings.max_rank is not None or not self.settings.standardize:
+            return self.settings.max_rank
+        return min(_RANK, n)
+
+    @property
+    def _tunes_kernel(self) -> bool:
+        return isinstance(self.settings.lengthscale, str)
+
+    def _tune(self, shape: Array) -> Tuning:
+        settings, n = self.settings, len(self.Z)
+        sizes = self._sizes() if self._tunes_kernel else (1.0,)
+        per_input = settings.anisotropy == "hsic" and np.size(shape) > 1
+        refine = 0
+        if self._tunes_kernel and (per_input or n >= _REFINED_ROWS):
+            refine = _REFINEMENTS * (np.size(shape) if per_input else 1)
+        weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
+        trials = len(sizes) + len(weights) - 1 + len(settings.sides) - 1 + refine
+        with Parallel(n_jobs=settings.n_jobs) as parallel:
+            search = BandSearch(
+                state=self.problem,
+                folds=self.folds,
+                solver=settings.solver_with(_FOLD_TOL),
+                width_weights=weights,
+                coverages=[settings.training_coverage],
+                sides=settings.sides,
+                criterion=settings.criterion,  # type: ignore[arg-type]
+                power=settings.residual_power,
+                parallel=parallel,
+                progress=Progress(trials, "tuning", settings.verbose > 0),
+            )
+            return search.run(shape, sizes, per_input=per_input, refine=refine)
+
+    def _sizes(self) -> tuple[float, ...]:
+        """Factors of the shape, from what n rows can resolve to nearly constant scales."""
+        least = 0.6 * (100 / len(self.Z)) ** 0.25
+        return tuple(np.geomspace(least, 4.5, _SIZES).tolist())
+
+    def _shape(self, rng: np.random.Generator) -> Array:
+        """Relative lengthscales of the inputs; the lengthscales themselves if they are given."""
+        settings, d = self.settings, self.Z.shape[1]
+        weights = np.ones(d)
+        if self.prediction_weight > 0:
+            weights[-1] = self.prediction_weight
+        if not self._tunes_kernel:
+            given = np.asarray(settings.lengthscale, dtype=np.float64)
+            if given.ndim and self.prediction_weight > 0:
+                given = np.append(given, 1.0)
+            return np.asarray(given / weights if given.ndim or self.prediction_weight else given)
+        if settings.anisotropy == "likelihood" and d > 1:
+            return self._likely_shape(rng) / weights
+        spread = np.ones(d) if settings.standardize else Affine.of(self.Z).scale
+        return np.asarray(np.sqrt(d) * spread / weights)
+
+    def _likely_shape(self, rng: np.random.Generator) -> Array:
+        """Lengthscales of a Gaussian process for √|r|, that most depends on what matters for |r|.
+
+        Where it finds nothing, all inputs count the same.
+        """
+        rows = self.sample(_SHAPE_ROWS, rng)
+        sizes = np.sqrt(np.abs(rows.residuals))
+        process = fit_gaussian_process(
+            rows.Z, sizes - sizes.mean(), n_starts=2, random_state=int(rng.integers(2**31))
+        )
+        if process.nugget > _NO_SIGNAL:
+            return np.full(self.Z.shape[1], np.sqrt(self.Z.shape[1]))
+        return np.clip(process.kernel.lengthscale, *_SHAPES)
+
+
+def _root_mean_square(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) or 1.0
+
+
+def _outliers(residuals: Array, known: Mask, threshold: float | None) -> Mask:
+    """Rows whose residual is beyond `threshold` robust standard deviations of the residuals."""
+    if threshold is None:
+        return np.zeros(len(residuals), dtype=bool)
+    centred = np.abs(residuals - np.median(residuals[known]))
+    deviation = 1.4826 * float(np.median(centred[known]))
+    return np.asarray(known & (centred > threshold * deviation) & (deviation > 0))

@@ -1,0 +1,113 @@
+"""What a band sees of X: its numeric columns, or what a transformer makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_array
+
+from sosbands.means import Affine
+from sosbands.types import Array
+
+# Rows that are predicted at once: what is computed for them stays far below 256 MB.
+_BLOCK_ROWS = 1 << 15
+# Training rows that a new row is compared with.
+_NEIGHBOURS = 20_000
+# A row is far away if its nearest neighbour is as far as twice what 5 % of the rows exceed.
+_QUANTILE, _FACTOR = 0.95, 2.0
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a DataFrame, of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def row_blocks(X: Any) -> Iterator[slice]:
+    """Slices that cover the rows of X."""
+    rows = X.shape[0]
+    return (slice(start, min(start + _BLOCK_ROWS, rows)) for start in range(0, rows, _BLOCK_ROWS))
+
+
+@dataclass(frozen=True, eq=False)
+class BandInputs:
+    """X ↦ an array of finite numbers of shape (n, d).
+
+    Attributes
+    ----------
+    columns : list of str or None
+        The numeric columns of a DataFrame.
+    transformer : transformer or None
+        Fitted; takes the place of the columns.
+    """
+
+    columns: list[str] | None
+    transformer: Any | None
+
+    @classmethod
+    def learn(cls, X: Any, y: Array, transformer: Any | None) -> BandInputs:
+        """From pre-training rows."""
+        if transformer is not None:
+            return cls(None, clone(transformer).fit(X, y))
+        return cls(_numeric_columns(X) if is_frame(X) else None, None)
+
+    def __call__(self, X: Any) -> Array:
+        """The numbers, checked."""
+        if self.transformer is not None:
+            made = self.transformer.transform(X)
+            if hasattr(made, "toarray"):
+                made = made.toarray()
+            return _finite(made, "what band_transformer makes of X", "impute in band_transformer")
+        if self.columns is None:
+            return np.asarray(X, dtype=np.float64)
+        if not self.columns:
+            return np.zeros((X.shape[0], 0))
+        advice = "impute them, or give a band_transformer that does"
+        return _finite(X[self.columns], "the numeric columns of X", advice)
+
+
+@dataclass(frozen=True, eq=False)
+class Extrapolation:
+    """1 − exp(−d²/2) with d the distance to the nearest training row, in units of usual ones."""
+
+    inputs: Affine
+    neighbours: Any
+    unit: float
+
+    @classmethod
+    def of(cls, B: Array, rng: np.random.Generator) -> Extrapolation:
+        """From pre-training rows; at most 20 000 of them."""
+        inputs = Affine.of(B)
+        if len(B) > _NEIGHBOURS:
+            B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
+        neighbours = NearestNeighbors(n_neighbors=1).fit(inputs(B))
+        distances = neighbours.kneighbors()[0][:, 0]  # of every row to the nearest other
+        unit = _FACTOR * float(np.quantile(distances, _QUANTILE))
+        return cls(inputs, neighbours, unit or 1.0)
+
+    def __call__(self, B: Array) -> Array:
+        """In [0, 1): zero on training rows, near one far from all of them."""
+        distance = self.neighbours.kneighbors(self.inputs(B))[0][:, 0] / self.unit
+        return np.asarray(-np.expm1(-(distance**2) / 2))
+
+
+def _numeric_columns(X: Any) -> list[str]:
+    if hasattr(X, "select_dtypes"):
+        return list(X.select_dtypes(["number", "bool"]).columns)
+    return [
+        name
+        for name, kind in zip(X.columns, X.dtypes, strict=True)
+        if kind.is_numeric() or str(kind) == "Boolean"
+    ]
+
+
+def _finite(values: Any, what: str, advice: str) -> Array:
+    numbers: Array = check_array(values, dtype=np.float64, ensure_all_finite=False)
+    bad = int(np.sum(~np.isfinite(numbers)))
+    if bad:
+        raise ValueError(f"{what} hold {bad} NaN or infinite values: {advice}")
+    return numbers

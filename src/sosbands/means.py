@@ -1,0 +1,158 @@
+"""The mean of a band, and its values out of sample: a Gaussian process, or any regressor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
+from sosbands.settings import BandSettings
+from sosbands.tuning import Folds
+from sosbands.types import Array, Indices
+
+
+class Mean(Protocol):
+    """m at new rows: X as the user gave it, B the numbers that the band sees of it."""
+
+    def values(self, X: Any, B: Array) -> Array:
+        """m in the units of y, of shape (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """Columns to mean zero and variance one; constant columns to zero."""
+
+    centre: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, values: Array, *, active: bool = True) -> Affine:
+        """Centre and scale of the rows; nothing happens if not `active`."""
+        if not active:
+            return cls(np.zeros(values.shape[1:]), np.ones(values.shape[1:]))
+        low, high = values.min(axis=0), values.max(axis=0)
+        scale = np.where(high > low, np.std(values, axis=0), 1.0)
+        return cls(np.mean(values, axis=0), np.where(scale > 0, scale, 1.0))
+
+    def __call__(self, values: Array) -> Array:
+        """Standardised values."""
+        standardised: Array = (values - self.centre) / self.scale
+        return standardised
+
+    def undo(self, values: Array) -> Array:
+        """Values in their own units."""
+        original: Array = values * self.scale + self.centre
+        return original
+
+
+@dataclass(frozen=True, eq=False)
+class KernelMean:
+    """The mean of the Gaussian process."""
+
+    process: GaussianProcess
+    inputs: Affine
+    outputs: Affine
+
+    def values(self, X: Any, B: Array) -> Array:
+        """m in the units of y."""
+        return self.outputs.undo(self.process.mean(self.inputs(B)))
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorMean:
+    """The prediction of a fitted regressor."""
+
+    estimator: Any
+
+    def values(self, X: Any, B: Array) -> Array:
+        """Its prediction, checked."""
+        return checked_prediction(self.estimator, X)
+
+
+@dataclass(frozen=True, eq=False)
+class Preliminary:
+    """What is known of the mean before the band is learned.
+
+    Attributes
+    ----------
+    predictions : array of shape (n,)
+        Of every row by a model that did not see it; NaN where there is none.
+    mean : Mean
+        The mean at new rows.
+    process : GaussianProcess or None
+        The Gaussian process behind it, if there is one.
+    """
+
+    predictions: Array
+    mean: Mean
+    process: GaussianProcess | None = None
+
+
+def gaussian_process(B: Array, y: Array, settings: BandSettings, seed: int) -> Preliminary:
+    """Step 1 of algorithm 1: θᵐ by maximum likelihood, the mean and its leave-one-out values."""
+    inputs, outputs = units(B, y, settings)
+    known = None if isinstance(settings.mean_lengthscale, str) else settings.mean_lengthscale
+    process = fit_gaussian_process(
+        inputs(B),
+        outputs(y),
+        lengthscale=known,
+        isotropic=settings.mean_lengthscale == "gp-isotropic",
+        random_state=seed,
+    )
+    mean = KernelMean(process, inputs, outputs)
+    return Preliminary(outputs.undo(process.leave_one_out), mean, process)
+
+
+def cross_fitted(estimator: Any, X: Any, y: Array, folds: Folds, n_jobs: int | None) -> Preliminary:
+    """Predictions of held-out rows fold by fold, then the regressor fitted on all rows."""
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_held_out)(estimator, X, y, train, test) for train, test in folds
+    )
+    predictions = np.full(len(y), np.nan)
+    for (_, test), part in zip(folds, parts, strict=True):
+        predictions[test] = part
+    return Preliminary(predictions, EstimatorMean(clone(estimator).fit(X, y)))
+
+
+def frozen(estimator: Any, X: Any) -> Preliminary:
+    """The predictions of a regressor that was trained elsewhere."""
+    return Preliminary(checked_prediction(estimator, X), EstimatorMean(estimator))
+
+
+def checked_prediction(estimator: Any, X: Any) -> Array:
+    """What a regressor predicts, as a vector of finite numbers."""
+    name = type(estimator).__name__
+    try:
+        prediction = np.asarray(estimator.predict(X), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the prediction of {name} is not numeric: {error}") from error
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if prediction.shape == (rows, 1):
+        prediction = prediction[:, 0]
+    if prediction.shape != (rows,):
+        raise ValueError(
+            f"{name} predicted an array of shape {prediction.shape} for {rows} rows: "
+            "a regressor with one output is needed"
+        )
+    if not np.all(np.isfinite(prediction)):
+        bad = int(np.sum(~np.isfinite(prediction)))
+        raise ValueError(
+            f"{name} predicted NaN or infinity for {bad} of {rows} rows: check its training"
+        )
+    return prediction
+
+
+def units(B: Array, y: Array, settings: BandSettings) -> tuple[Affine, Affine]:
+    """Units of inputs and output: mean zero and variance one, or as they are."""
+    active = bool(settings.standardize)
+    return Affine.of(B, active=active), Affine.of(y, active=active)
+
+
+def _held_out(estimator: Any, X: Any, y: Array, train: Indices, test: Indices) -> Array:
+    model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+    return checked_prediction(model, _safe_indexing(X, test))

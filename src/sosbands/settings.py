@@ -1,0 +1,154 @@
+"""The settings of a band, checked once; their meaning is documented in `BandRegressor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+
+from sosbands.solvers import SDP, Accelerated, Newton, Solver
+
+_SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}
+_CHOICES = {
+    "kernel_mean": ("gp", "joint"),
+    "anisotropy": ("likelihood", "hsic", "none"),
+    "criterion": ("hsic", "distance_correlation", "mutual_information"),
+}
+# b at 100 rows, what it is multiplied with for tuning, and the least it may become.
+_WIDTH_WEIGHT_AT_100, _WIDTH_FACTORS = 10.0, (1.0, 2.0, 4.0)
+# a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
+_TWO_SIDED_MEAN_WEIGHT = 1000.0
+
+
+@dataclass(frozen=True)
+class BandSettings:
+    """What `BandRegressor` says about the band, its mean and its tuning."""
+
+    symmetric: Any
+    lengthscale: Any
+    anisotropy: str
+    mean_lengthscale: Any
+    kernel_mean: str
+    mean_weight: Any
+    width_weight: Any
+    trace_penalty: float
+    ridge_penalty: float
+    training_coverage: float
+    prediction_weight: Any
+    offset: float
+    standardize: bool
+    criterion: str
+    residual_power: int
+    remove_outliers: float | None
+    solver: Any
+    tol: float
+    max_rank: int | None
+    n_jobs: int | None
+    verbose: int
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The settings among an estimator's parameters."""
+        return cls(**{item.name: getattr(estimator, item.name) for item in fields(cls)})
+
+    def __post_init__(self) -> None:
+        """Refuse what means nothing, in one sentence each."""
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
+        if self.symmetric not in (True, False, "auto"):
+            raise ValueError(f'symmetric must be True, False or "auto", got {self.symmetric!r}')
+        _check_lengthscale("lengthscale", self.lengthscale, ("hsic",))
+        _check_lengthscale("mean_lengthscale", self.mean_lengthscale, ("gp", "gp-isotropic"))
+        for name in ("mean_weight", "width_weight", "prediction_weight"):
+            if getattr(self, name) != "auto":
+                _check_number(name, getattr(self, name), automatic=True)
+        for name in ("trace_penalty", "ridge_penalty", "offset"):
+            _check_number(name, getattr(self, name))
+        if self.remove_outliers is not None:
+            _check_number("remove_outliers", self.remove_outliers, positive=True)
+        if self.residual_power not in (1, 2):
+            raise ValueError(f"residual_power must be 1 or 2, got {self.residual_power!r}")
+        if self.max_rank is not None and not (
+            isinstance(self.max_rank, Integral) and self.max_rank > 0
+        ):
+            raise ValueError(f"max_rank must be a whole number >= 1, got {self.max_rank!r}")
+        self.solver_with(self.tol)
+
+    @property
+    def joint(self) -> bool:
+        """Whether the kernel mean is learned together with the band."""
+        return self.kernel_mean == "joint"
+
+    @property
+    def sides(self) -> tuple[bool, ...]:
+        """The values of `symmetric` to choose from."""
+        return (True, False) if self.symmetric == "auto" else (bool(self.symmetric),)
+
+    @property
+    def width_factors(self) -> tuple[float, ...]:
+        """Multiples of `width_weight_for` to choose from."""
+        return _WIDTH_FACTORS if self.width_weight == "auto" else (1.0,)
+
+    def width_weight_for(self, n: int) -> float:
+        """b for n rows."""
+        if self.width_weight == "auto":
+            return _WIDTH_WEIGHT_AT_100 * max(n / 100, 1.0)
+        return float(self.width_weight)
+
+    def mean_weight_for(self, *, symmetric: bool) -> float:
+        """a for a joint mean."""
+        if self.mean_weight == "auto":
+            return 0.0 if symmetric else _TWO_SIDED_MEAN_WEIGHT
+        return float(self.mean_weight)
+
+    def prediction_weight_for(self, *, own_mean: bool) -> float:
+        """How much the prediction counts among the inputs of the scale.
+
+        Around a kernel mean it repeats what the inputs say; around a model it often says more.
+        """
+        if self.prediction_weight != "auto":
+            return float(self.prediction_weight)
+        if own_mean:
+            return 0.0
+        return 3.0 if self.anisotropy == "none" else 1.0
+
+    def solver_with(self, tol: float) -> Solver:
+        """The solver, with this tolerance."""
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver not in _SOLVERS:
+            raise ValueError(
+                f"solver must be a Solver or one of {tuple(_SOLVERS)}, got {self.solver!r}"
+            )
+        return _SOLVERS[self.solver](tol=tol)  # type: ignore[call-arg]
+
+
+def _check_lengthscale(name: str, value: Any, words: Sequence[str]) -> None:
+    if isinstance(value, str):
+        if value not in words:
+            raise ValueError(f"{name} must be one of {tuple(words)} or positive, got {value!r}")
+        return
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if numbers.ndim > 1 or not np.all((numbers > 0) & np.isfinite(numbers)):
+        raise ValueError(
+            f"{name} must be one of {tuple(words)}, a positive number or one per input, "
+            f"got {value!r}"
+        )
+
+
+def _check_number(
+    name: str, value: Any, *, positive: bool = False, automatic: bool = False
+) -> None:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not np.isfinite(number) or number < 0 or (positive and number == 0):
+        words = '"auto" or ' if automatic else ""
+        raise ValueError(
+            f"{name} must be {words}a number {'>' if positive else '>='} 0, got {value!r}"
+        )

@@ -1,0 +1,84 @@
+"""Which rows train, which calibrate, and the folds of cross-fitting."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    TimeSeriesSplit,
+)
+
+from sosbands.tuning import Folds
+from sosbands.types import Array, Indices
+
+
+def calibration_rows(n: int, size: float | int) -> int:
+    """How many of n rows calibrate: a share, or a number."""
+    share = isinstance(size, Real) and not isinstance(size, Integral)
+    if (
+        isinstance(size, bool)
+        or not isinstance(size, Real)
+        or not (0 < size < 1 if share else size >= 1)
+    ):
+        raise ValueError(
+            f"calibration_size must be a share in (0, 1) or a number of rows >= 1, got {size!r}"
+        )
+    count = max(1, round(float(size) * n)) if share else int(size)
+    if n - count < 5:
+        raise ValueError(
+            f"calibration_size={size!r} leaves {n - count} of {n} rows to learn from, at least 5 "
+            "are needed: lower it"
+        )
+    return count
+
+
+def calibration_split(
+    n: int, size: float | int, *, cv: Any, groups: Array | None, seed: int
+) -> tuple[Indices, Indices]:
+    """Pre-training and calibration rows: at random, by whole groups, or the last in time."""
+    count = calibration_rows(n, size)
+    if isinstance(cv, TimeSeriesSplit):
+        return np.arange(n - count), np.arange(n - count, n)
+    if groups is not None:
+        splitter = GroupShuffleSplit(1, test_size=count / n, random_state=seed)
+        train, held_out = next(splitter.split(np.zeros(n), groups=groups))
+        return np.sort(train), np.sort(held_out)
+    order = np.random.default_rng(seed).permutation(n)
+    return np.sort(order[count:]), np.sort(order[:count])
+
+
+def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Array | None, seed: int) -> Folds:
+    """(train, test) of every fold."""
+    n = len(y)
+    if isinstance(cv, Integral) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2 or a splitter, got {cv!r}")
+        if groups is None:
+            splitter: Any = KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
+        else:
+            kinds = len(np.unique(groups))
+            if kinds < 2:
+                raise ValueError(
+                    f"groups must name at least 2 groups of rows to learn from, got {kinds}"
+                )
+            splitter = GroupKFold(min(int(cv), kinds))
+    elif hasattr(cv, "split"):
+        splitter = cv
+    else:
+        raise ValueError(f"cv must be a number of folds or a splitter with split(), got {cv!r}")
+    return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+
+
+def check_partition(folds: Folds, n: int) -> None:
+    """CV+ needs every row in exactly one fold."""
+    counts = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
+    if np.any(counts != 1):
+        raise ValueError(
+            'calibration="cv+" needs a cv that holds out every row exactly once, such as KFold: '
+            f"{int(np.sum(counts != 1))} of {n} rows are not"
+        )

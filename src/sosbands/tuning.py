@@ -1,0 +1,391 @@
+"""Which lengthscale, which weight of the width: cross-fitted criteria and the search over them.
+
+The kernel of f is chosen as in the paper: for K folds, out-of-fold residuals R and scales F are
+pooled, and HSIC(R, F) is made as large as possible by a derivative-free trust-region method in the
+logarithm of the lengthscales. HSIC grows with the size of f, which calibration takes out again, so
+it may compare lengthscales but neither weights nor coverages: these are compared by the interval
+score of the out-of-fold bands after an out-of-fold calibration, which the size of f leaves alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.stats import qmc
+
+from sosbands.conformal import IntervalFamily
+from sosbands.dependence import distance_correlation, hsic, mutual_information
+from sosbands.metrics import interval_score
+from sosbands.problem import BandProblem
+from sosbands.solvers import Solver
+from sosbands.types import Array, Indices
+
+Criterion: TypeAlias = Literal["hsic", "distance_correlation", "mutual_information"]
+Folds: TypeAlias = Sequence[tuple[Indices, Indices]]
+Lengthscale: TypeAlias = float | tuple[float, ...]
+
+# The level at which bands are compared; the choice hardly depends on it.
+_LEVEL = 0.9
+# Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
+_FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
+# How much smaller the interval score of a two-sided band must be.
+_BETTER = 0.98
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """Out-of-fold residuals yᵢ − m(xᵢ) and scales: √f, or f_low and f_up, of shape (n[, 2])."""
+
+    residuals: Array
+    scales: Array
+
+    def dependence(self, criterion: Criterion, *, power: int = 1) -> float:
+        """How strongly the size of the residual depends on the scale.
+
+        Parameters
+        ----------
+        criterion : {"hsic", "distance_correlation", "mutual_information"}
+        power : {1, 2}
+            1 compares |r| with √f, 2 compares r² with f as in the paper's appendix.
+        """
+        sizes = np.abs(self.residuals) ** power
+        widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
+        return dependence(criterion, sizes, widths**power)
+
+    def interval_score(self, level: float = _LEVEL) -> float:
+        """Mean interval score of the bands, calibrated by the quantile of their own scores."""
+        zero = np.zeros(len(self.residuals))
+        if self.scales.ndim == 1:
+            # A floor far below any useful scale keeps single rows from deciding alone.
+            floor = 1e-3 * float(self.scales.mean()) + np.finfo(float).tiny
+            family = IntervalFamily.around(zero, np.maximum(self.scales, floor))
+        else:
+            family = IntervalFamily.between(zero, self.scales)
+        q = np.quantile(family.scores(self.residuals), [level])
+        return float(interval_score(self.residuals, family.intervals(q)[:, :, 0], level))
+
+
+def dependence(criterion: Criterion, u: Array, v: Array) -> float:
+    """The chosen measure of dependence between two samples."""
+    if criterion == "mutual_information":
+        return mutual_information(u, v, random_state=0)
+    return hsic(u, v) if criterion == "hsic" else distance_correlation(u, v)
+
+
+def cross_fit(problem: BandProblem, folds: Folds, solver: Solver, parallel: Parallel) -> CrossFit:
+    """Solve on each fold's training rows, evaluate on its held-out rows."""
+    problem.basis  # noqa: B018 (computed once, shared by the folds)
+    parts = parallel(delayed(_held_out)(problem, *fold, solver) for fold in folds)
+    return CrossFit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _held_out(
+    problem: BandProblem, train: Indices, test: Indices, solver: Solver
+) -> tuple[Array, Array]:
+    """Residuals and scales of held-out rows."""
+    solution = solver.solve(problem.subset(train))
+    residuals = problem.targets[test]
+    if problem.mean_kernel is not None:
+        residuals = residuals - solution.mean(problem.X[test])
+    return residuals, solution.scale(problem.X[test])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate: what was tried, and what came out."""
+
+    lengthscale: Lengthscale
+    width_weight: float
+    training_coverage: float
+    symmetric: bool
+    criterion: float
+    interval_score: float
+
+    @property
+    def plan(self) -> tuple[float, float, bool]:
+        """b, τ and whether the band is symmetric."""
+        return self.width_weight, self.training_coverage, self.symmetric
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The whole search: every trial in order, and the chosen one."""
+
+    trials: tuple[Trial, ...]
+    chosen: Trial
+    criterion: str
+    n_rows: int
+
+    def to_frame(self) -> Any:
+        """The trials as a pandas DataFrame, with a column that marks the chosen one."""
+        import pandas as pd
+
+        frame = pd.DataFrame([vars(trial) for trial in self.trials])
+        frame["chosen"] = [trial is self.chosen for trial in self.trials]
+        return frame
+
+
+@dataclass
+class Progress:
+    """A line on standard error that counts steps; silent unless `verbose`."""
+
+    total: int
+    label: str
+    verbose: bool
+    done: int = 0
+
+    def step(self) -> None:
+        """One more step is done."""
+        self.done += 1
+        if not self.verbose:
+            return
+        share = min(self.done / max(self.total, 1), 1.0)
+        bar = "█" * round(20 * share)
+        sys.stderr.write(f"\r{self.label} {bar:<20} {self.done}/{self.total}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self.verbose:
+            sys.stderr.write("\n")
+
+
+@dataclass(frozen=True, eq=False)
+class BandSearch:
+    """The search over lengthscales, weights of the width, coverages and sides.
+
+    Attributes
+    ----------
+    state : callable
+        lengthscale ↦ the problem with that kernel.
+    folds : sequence of (train, test) index arrays
+    solver : Solver
+    width_weights, coverages, sides : sequences
+        Candidates for b, τ and `symmetric`; the interval score chooses among them.
+    criterion, power
+        What chooses the lengthscale; see `CrossFit.dependence`.
+    parallel : joblib.Parallel
+        Runs the folds.
+    progress : Progress
+    """
+
+    state: Callable[[Lengthscale], BandProblem]
+    folds: Folds
+    solver: Solver
+    width_weights: Sequence[float]
+    coverages: Sequence[float]
+    sides: Sequence[bool]
+    criterion: Criterion
+    power: int
+    parallel: Parallel
+    progress: Progress
+
+    def run(self, shape: Array, sizes: Sequence[float], *, per_input: bool, refine: int) -> Tuning:
+        """Find the size of the lengthscales, then b and τ, then the sides, then refine.
+
+        The criterion chooses the lengthscale, the interval score all else; a two-sided band has
+        twice as much to learn and must be better by 2 %. The schedule is fixed, so that the result
+        does not depend on how many processes run the folds.
+
+        Parameters
+        ----------
+        shape : array of shape (d,) or ()
+            Relative lengthscales of the inputs, or one number for all.
+        sizes : sequence of float
+            Factors of the shape, ascending; the search stays between the ends.
+        per_input : bool
+            Whether the refinement moves every input's lengthscale, or the common factor.
+        refine : int
+            Evaluations of the refinement, a trust-region search.
+        """
+        weights = [(b, tau) for tau in self.coverages for b in self.width_weights]
+        middle, symmetric = weights[len(weights) // 2], self.sides[0]
+        problems = [self.state(plain(shape * size)) for size in sizes]
+        trials = [self._trial(problem, *middle, symmetric) for problem in problems]
+        place = max(range(len(sizes)), key=lambda i: trials[i].criterion)
+        chosen, problem = trials[place], problems[place]
+        others = [self._trial(problem, *pair, symmetric) for pair in weights if pair != middle]
+        trials += others
+        chosen = min([chosen, *others], key=lambda trial: trial.interval_score)
+        for other in self.sides[1:]:
+            trials.append(
+                self._trial(problem, chosen.width_weight, chosen.training_coverage, other)
+            )
+            if trials[-1].interval_score < _BETTER * chosen.interval_score:
+                chosen = trials[-1]
+        if refine > 0 and len(sizes) > 1:
+            found = [chosen]
+            free = np.size(shape) if per_input else 1
+
+            def gain(logarithms: Array) -> float:
+                factor = np.exp(logarithms if per_input else logarithms[0])
+                found.append(self._trial(self.state(plain(shape * factor)), *chosen.plan))
+                return found[-1].criterion
+
+            bounds = (np.log(sizes[0]), np.log(sizes[-1]))
+            climb(gain, np.full(free, np.log(sizes[place])), [bounds] * free, refine)
+            trials += found[1:]
+            chosen = max(found, key=lambda trial: trial.criterion)
+        self.progress.close()
+        return Tuning(tuple(trials), chosen, self.criterion, problem.n)
+
+    def _trial(
+        self, problem: BandProblem, width_weight: float, training_coverage: float, symmetric: bool
+    ) -> Trial:
+        plan = {"width_weight": width_weight, "training_coverage": training_coverage}
+        variant = problem.variant(**plan, symmetric=symmetric)
+        fit = cross_fit(variant, self.folds, self.solver, self.parallel)
+        self.progress.step()
+        return Trial(
+            lengthscale=problem.scale_kernels[0].lengthscale,
+            **plan,
+            symmetric=symmetric,
+            criterion=fit.dependence(self.criterion, power=self.power),
+            interval_score=fit.interval_score(),
+        )
+
+
+def plain(lengthscale: Array | float) -> Lengthscale:
+    """A number, or a tuple of numbers: what kernels take."""
+    if np.ndim(lengthscale) == 0:
+        return float(lengthscale)
+    return tuple(np.asarray(lengthscale).tolist())
+
+
+def climb(
+    gain: Callable[[Array], float],
+    start: Array,
+    bounds: list[tuple[float, float]],
+    budget: int,
+) -> None:
+    """Evaluate a noisy function at ever better points: COBYQA, the successor of BOBYQA.
+
+    Powell's BOBYQA and its successor model the function by a quadratic in a trust region, without
+    derivatives. The caller keeps what was evaluated.
+    """
+    options: Any = {
+        "maxfev": budget,
+        "initial_tr_radius": _FIRST_RADIUS,
+        "final_tr_radius": _LAST_RADIUS,
+    }
+    search: Any = minimize  # whose stubs do not know COBYQA's options
+    search(lambda x: -gain(x), start, method="COBYQA", bounds=bounds, options=options)
+
+
+@dataclass(frozen=True)
+class ScoreTuning:
+    """Every parameter setting that was tried, its criterion, and the best one."""
+
+    trials: tuple[tuple[dict[str, float], float], ...]
+    best_params: dict[str, float]
+    best_criterion: float
+
+
+def tune_score(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    bounds: Mapping[str, tuple[float, float]],
+    *,
+    mean_and_scale: Callable[[Any, Any], tuple[Array, Array]] | None = None,
+    criterion: Criterion = "hsic",
+    cv: Any = 5,
+    max_evaluations: int = 30,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ScoreTuning:
+    """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
+
+    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind: a Gaussian process, the
+    spread of a forest, kernel-weighted residuals. Residuals and scales are out of fold, pooled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned and fitted on every fold.
+    X, y : array-like
+        Pre-training rows; calibration rows must not be among them.
+    bounds : dict of name to (low, high)
+        The positive parameters to tune, searched in logarithms; nested names such as
+        ``"scale__bandwidth"`` work.
+    mean_and_scale : callable, optional
+        (fitted model, X) ↦ mean and scale of every row. Default:
+        ``model.predict(X, return_std=True)``.
+    criterion : {"hsic", "distance_correlation", "mutual_information"}
+    cv : int or splitter
+    max_evaluations : int
+        Settings to try.
+    n_jobs : int, optional
+        Folds in parallel.
+    verbose : int
+        A progress line on standard error if positive.
+
+    Returns
+    -------
+    ScoreTuning
+        With `best_params`, for ``estimator.set_params(**best_params)``.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import _safe_indexing
+
+    y = np.asarray(y, dtype=np.float64)
+    names = list(bounds)
+    limits = [_checked_bounds(name, bounds[name]) for name in names]
+    evaluate = mean_and_scale or _predicted_std
+    folds = list(check_cv(cv).split(X, y))
+    progress = Progress(max_evaluations, "tuning", verbose > 0)
+    trials: list[tuple[dict[str, float], float]] = []
+
+    def held_out(params: dict[str, float], train: Indices, test: Indices) -> tuple[Array, Array]:
+        model = clone(estimator).set_params(**params)
+        model.fit(_safe_indexing(X, train), y[train])
+        mean, scale = evaluate(model, _safe_indexing(X, test))
+        return np.abs(y[test] - mean), np.asarray(scale, dtype=np.float64)
+
+    with Parallel(n_jobs=n_jobs) as parallel:
+
+        def gain(logarithms: Array) -> float:
+            params = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
+            parts = parallel(delayed(held_out)(params, *fold) for fold in folds)
+            sizes, scales = (np.concatenate(column) for column in zip(*parts, strict=True))
+            trials.append((params, dependence(criterion, sizes, scales)))
+            progress.step()
+            return trials[-1][1]
+
+        first = max(max_evaluations // 2, 1)
+        grid = _spread_points(limits, first)
+        values = [gain(point) for point in grid]
+        if max_evaluations > first:
+            climb(gain, grid[int(np.argmax(values))], limits, max_evaluations - first)
+    progress.close()
+    best_params, best_criterion = max(trials, key=lambda trial: trial[1])
+    return ScoreTuning(tuple(trials), best_params, best_criterion)
+
+
+def _predicted_std(model: Any, X: Any) -> tuple[Array, Array]:
+    mean, std = model.predict(X, return_std=True)
+    return np.asarray(mean), np.asarray(std)
+
+
+def _checked_bounds(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    low, high = pair
+    if not 0 < low < high < np.inf:
+        raise ValueError(f"bounds of {name} must satisfy 0 < low < high < inf, got {pair!r}")
+    return float(np.log(low)), float(np.log(high))
+
+
+def _spread_points(limits: Sequence[tuple[float, float]], count: int) -> Array:
+    """Points that fill a box evenly: Halton's, or an even grid of one dimension."""
+    low, high = np.transpose(limits)
+    if len(limits) == 1:
+        return np.asarray(low + (np.arange(count) + 0.5)[:, None] / count * (high - low))
+    unit = qmc.Halton(len(limits), scramble=False).random(count + 1)[1:]
+    return np.asarray(low + unit * (high - low))
