@@ -16,19 +16,21 @@ from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.kernels import Gaussian
 from sosbands.means import Affine, Mean, Preliminary, units
 from sosbands.problem import BandProblem
+from sosbands.scale_inputs import ScaleInputs
 from sosbands.settings import BandSettings
-from sosbands.solvers import Solution
+from sosbands.solvers import Newton, Solution
 from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, plain
 from sosbands.types import Array, Indices, Mask
 
 # Rows that the tuning and the shape of the kernel are learned from, if there are more.
 _TUNING_ROWS, _SHAPE_ROWS = 2000, 400
 # Gap of the fold problems: their bands are compared, not used.
-_FOLD_TOL = 5e-2
+_FOLD_TOL = 1e-2
 # Lengthscales that are tried first, and evaluations of the refinement per dimension.
 _SIZES, _REFINEMENTS, _REFINED_ROWS = 5, 4, 500
-# Default of max_rank: the scale varies slowly, more features cost time and change nothing.
-_RANK = 250
+# Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
+# features cost time and change nothing.
+_RANK, _FOLD_RANK = 250, 100
 # Features reproduce kᶠ to this; the paper's form is exact to rounding.
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 # A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
@@ -45,10 +47,10 @@ class Band:
     ----------
     mean_model : Mean
         The prediction that the scale may see; also the mean, unless that is learned jointly.
-    inputs, outputs, predictions : Affine
-        Units of the inputs, of the output and of the prediction among the inputs.
-    sees_prediction : bool
-        Whether the prediction is an input of the scale.
+    sees : ScaleInputs
+        What the scale sees of a row.
+    outputs : Affine
+        Units of the output.
     unit : float
         The size of the residuals in units of the output.
     solution : Solution
@@ -57,10 +59,8 @@ class Band:
     """
 
     mean_model: Mean
-    inputs: Affine
+    sees: ScaleInputs
     outputs: Affine
-    predictions: Affine
-    sees_prediction: bool
     unit: float
     solution: Solution
     tuning: Tuning | None
@@ -71,30 +71,31 @@ class Band:
         """Whether the scale is √f, rather than f_low and f_up."""
         return self.solution.problem.symmetric
 
+    @property
+    def joint(self) -> bool:
+        """Whether the mean was learned together with the scale."""
+        return self.solution.problem.mean_kernel is not None
+
     def mean(self, X: Any, B: Array) -> Array:
         """m in the units of y."""
-        if self.solution.problem.mean_kernel is None:
+        if not self.joint:
             return self.mean_model.values(X, B)
-        return self.outputs.undo(self.solution.mean(self._seen(B, self._prediction(X, B))))
+        return self.outputs.undo(self.solution.mean(self._joint_inputs(X, B)))
 
     def mean_and_scale(self, X: Any, B: Array) -> tuple[Array, Array]:
         """m, and √f of shape (n,) or f_low and f_up of shape (n, 2), in the units of y."""
-        if self.solution.problem.mean_kernel is None:
-            mean = self.mean_model.values(X, B)
-            Z = self._seen(B, mean)
-        else:
-            Z = self._seen(B, self._prediction(X, B))
+        if self.joint:
+            Z = self._joint_inputs(X, B)
             mean = self.outputs.undo(self.solution.mean(Z))
+        else:
+            mean = self.mean_model.values(X, B)
+            Z = self.sees(B, mean)
         return mean, self.solution.scale(Z) * (self.unit * float(self.outputs.scale))
 
-    def _prediction(self, X: Any, B: Array) -> Array | None:
-        return self.mean_model.values(X, B) if self.sees_prediction else None
-
-    def _seen(self, B: Array, prediction: Array | None) -> Array:
-        """What the scale sees of new rows."""
-        if prediction is None or not self.sees_prediction:
-            return self.inputs(B)
-        return np.column_stack([self.inputs(B), self.predictions(prediction)])
+    def _joint_inputs(self, X: Any, B: Array) -> Array:
+        """A joint scale sees the preliminary prediction, if any."""
+        seen = self.mean_model.values(X, B) if self.sees.predictions is not None else None
+        return self.sees(B, seen)
 
 
 def learn_band(
@@ -108,26 +109,42 @@ def learn_band(
 ) -> Band:
     """Steps 2 and 3: tune the kernel of the scale, then solve on all rows."""
     inputs, outputs = units(B, y, settings)
+    own_mean = preliminary.process is not None
     process = preliminary.process if settings.joint else None
     residuals = (y - preliminary.predictions) / outputs.scale
     known = np.isfinite(residuals)
     inliers = known & ~_outliers(residuals, known, settings.remove_outliers)
+    if inliers.sum() < min(5, known.sum()):
+        raise ValueError(
+            f"remove_outliers={settings.remove_outliers!r} leaves {inliers.sum()} of {len(y)} rows "
+            "to learn from, at least 5 are needed: raise it"
+        )
     unit = _root_mean_square(residuals[inliers]) if settings.standardize and not process else 1.0
-    predictions = Affine.of(preliminary.predictions[known])
-    weight = settings.prediction_weight_for(own_mean=preliminary.process is not None)
-    columns = [inputs(B)]
-    if weight > 0:
-        columns.append(predictions(preliminary.predictions)[:, None])
+    sees, Z, weights = ScaleInputs.learn(
+        B,
+        preliminary.predictions,
+        residuals / unit,
+        inputs=inputs,
+        own_mean=own_mean,
+        folds=folds,
+        settings=settings,
+    )
     rows = Rows(
-        np.hstack(columns), residuals / unit, outputs(y), folds, settings, process, weight
-    ).take(np.flatnonzero(inliers))
-    solution, tuning = rows.solve(np.random.default_rng(seed))
+        Z=Z,
+        residuals=residuals / unit,
+        outputs=outputs(y),
+        folds=folds,
+        settings=settings,
+        process=process,
+        own_mean=own_mean,
+        n_inputs=B.shape[1],
+        weights=weights,
+    )
+    solution, tuning = rows.take(np.flatnonzero(inliers)).solve(np.random.default_rng(seed))
     return Band(
         mean_model=preliminary.mean,
-        inputs=inputs,
+        sees=sees,
         outputs=outputs,
-        predictions=predictions,
-        sees_prediction=weight > 0,
         unit=unit,
         solution=solution,
         tuning=tuning,
@@ -142,14 +159,18 @@ class Rows:
     Attributes
     ----------
     Z : array of shape (n, d)
-        Inputs, then perhaps the prediction.
+        Inputs, then perhaps the prediction and the guess of the difficulty.
     residuals, outputs : arrays of shape (n,)
     folds : sequence of (train, test)
     settings : BandSettings
     process : GaussianProcess or None
         Bounds the norm of a joint mean; None for a given mean.
-    prediction_weight : float
-        Positive if the last column of Z is the prediction.
+    own_mean : bool
+        Whether the mean is a kernel mean, not that of a given model.
+    n_inputs : int
+        Columns of Z that the mean sees as well: without the prediction and the difficulty.
+    weights : array of shape (d,)
+        How much each column counts if all lengthscales are equal.
     """
 
     Z: Array
@@ -158,7 +179,9 @@ class Rows:
     folds: Folds
     settings: BandSettings
     process: GaussianProcess | None
-    prediction_weight: float
+    own_mean: bool
+    n_inputs: int
+    weights: Array
 
     def take(self, chosen: Indices) -> Rows:
         """Some of the rows, and what the folds have of them."""
@@ -179,7 +202,9 @@ class Rows:
             return self
         return self.take(np.sort(rng.choice(len(self.Z), count, replace=False)))
 
-    def problem(self, lengthscale: Lengthscale, *, symmetric: bool = True) -> BandProblem:
+    def problem(
+        self, lengthscale: Lengthscale, *, symmetric: bool = True, rank: int = _FOLD_RANK
+    ) -> BandProblem:
         """The band problem with this kernel, at the first of the weights to choose from."""
         given, settings = self.process is None, self.settings
         n = len(self.Z)
@@ -195,38 +220,42 @@ class Rows:
             width_weight=settings.width_weight_for(n),
             trace_penalty=settings.trace_penalty,
             ridge_penalty=settings.ridge_penalty,
-            training_coverage=settings.training_coverage,
+            training_coverage=settings.training_coverage_for(symmetric=symmetric),
             symmetric=symmetric,
             feature_tol=_FEATURE_TOL if settings.standardize else _EXACT_TOL,
-            max_rank=self._rank(n),
+            max_rank=self._rank(rank),
         )
 
     def solve(self, rng: np.random.Generator) -> tuple[Solution, Tuning | None]:
         """Tune on a sample of the rows, solve on all of them."""
         settings, tuning = self.settings, None
         shape = self._shape(rng)
-        lengthscale, factor, symmetric = plain(shape), 1.0, settings.sides[0]
-        searches = len(settings.sides) + len(settings.width_factors) > 2
+        lengthscale, factor, symmetric = plain(shape), 1.0, self._sides[0]
+        searches = len(self._sides) + len(settings.width_factors) > 2
         if self.residuals.any() and len(self.folds) > 1 and (self._tunes_kernel or searches):
             part = self.sample(_TUNING_ROWS, rng)
             tuning = part._tune(shape)
             lengthscale, symmetric = tuning.chosen.lengthscale, tuning.chosen.symmetric
             factor = tuning.chosen.width_weight / settings.width_weight_for(len(part.Z))
-        problem = self.problem(lengthscale, symmetric=symmetric)
+        problem = self.problem(lengthscale, symmetric=symmetric, rank=_RANK)
         problem = replace(problem, width_weight=factor * problem.width_weight)
         return settings.solver_with(settings.tol).solve(problem), tuning
 
     def _mean_kernel(self, process: GaussianProcess) -> Gaussian:
         """kᵐ, which sees the inputs but not the prediction."""
-        inputs = self.Z.shape[1] - (self.prediction_weight > 0)
         lengthscales = np.full(self.Z.shape[1], _IRRELEVANT)
-        lengthscales[:inputs] = process.kernel.lengthscale
+        lengthscales[: self.n_inputs] = process.kernel.lengthscale
         return Gaussian(plain(lengthscales))
 
-    def _rank(self, n: int) -> int | None:
-        if self.settings.max_rank is not None or not self.settings.standardize:
-            return self.settings.max_rank
-        return min(_RANK, n)
+    def _rank(self, default: int) -> int | None:
+        """The paper's form and the paper's solvers want all features."""
+        settings = self.settings
+        exact = not settings.standardize or not isinstance(settings.solver_with(0.1), Newton)
+        return settings.max_rank if settings.max_rank is not None or exact else default
+
+    @property
+    def _sides(self) -> tuple[bool, ...]:
+        return self.settings.sides(own_mean=self.own_mean)
 
     @property
     def _tunes_kernel(self) -> bool:
@@ -240,15 +269,17 @@ class Rows:
         if self._tunes_kernel and (per_input or n >= _REFINED_ROWS):
             refine = _REFINEMENTS * (np.size(shape) if per_input else 1)
         weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
-        trials = len(sizes) + len(weights) - 1 + len(settings.sides) - 1 + refine
+        trials = len(sizes) + len(weights) - 1 + len(self._sides) - 1 + refine
         with Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
                 state=self.problem,
                 folds=self.folds,
                 solver=settings.solver_with(_FOLD_TOL),
                 width_weights=weights,
-                coverages=[settings.training_coverage],
-                sides=settings.sides,
+                coverages={
+                    side: settings.training_coverage_for(symmetric=side) for side in (True, False)
+                },
+                sides=self._sides,
                 criterion=settings.criterion,  # type: ignore[arg-type]
                 power=settings.residual_power,
                 parallel=parallel,
@@ -258,24 +289,26 @@ class Rows:
 
     def _sizes(self) -> tuple[float, ...]:
         """Factors of the shape, from what n rows can resolve to nearly constant scales."""
-        least = 0.6 * (100 / len(self.Z)) ** 0.25
+        least = (100 / max(len(self.Z), 100)) ** 0.25
         return tuple(np.geomspace(least, 4.5, _SIZES).tolist())
 
     def _shape(self, rng: np.random.Generator) -> Array:
         """Relative lengthscales of the inputs; the lengthscales themselves if they are given."""
         settings, d = self.settings, self.Z.shape[1]
-        weights = np.ones(d)
-        if self.prediction_weight > 0:
-            weights[-1] = self.prediction_weight
         if not self._tunes_kernel:
             given = np.asarray(settings.lengthscale, dtype=np.float64)
-            if given.ndim and self.prediction_weight > 0:
-                given = np.append(given, 1.0)
-            return np.asarray(given / weights if given.ndim or self.prediction_weight else given)
+            if given.ndim and len(given) != self.n_inputs:
+                raise ValueError(
+                    f"lengthscale has {len(given)} entries but the band sees {self.n_inputs} "
+                    "inputs; give one number, or one per input"
+                )
+            if given.ndim:
+                given = np.append(given, np.ones(d - self.n_inputs))
+            return np.asarray(given / self.weights)
         if settings.anisotropy == "likelihood" and d > 1:
-            return self._likely_shape(rng) / weights
+            return self._likely_shape(rng) / self.weights
         spread = np.ones(d) if settings.standardize else Affine.of(self.Z).scale
-        return np.asarray(np.sqrt(d) * spread / weights)
+        return np.asarray(np.sqrt(d) * spread / self.weights)
 
     def _likely_shape(self, rng: np.random.Generator) -> Array:
         """Lengthscales of a Gaussian process for √|r|, that most depends on what matters for |r|.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from sosbands.conformal import (
     WeightedCalibration,
     checked_levels,
     effective_bandwidth,
+    named,
 )
 from sosbands.inputs import BandInputs, Extrapolation, is_frame, row_blocks
 from sosbands.means import cross_fitted, frozen, gaussian_process
@@ -87,8 +89,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         all pre-training rows. A model trained elsewhere: ``FrozenEstimator(model)``; the rows that
         trained it must not be passed to `fit`.
     symmetric : bool or "auto"
-        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto" takes whichever has
-        the better out-of-fold interval score.
+        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
+        `estimator`; around a kernel mean, whichever has the better out-of-fold interval score.
     lengthscale : "hsic", float or array of shape (d,)
         θᶠ. "hsic" makes the dependence between out-of-fold residuals and scales largest.
     anisotropy : {"likelihood", "hsic", "none"}
@@ -111,12 +113,16 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         has the better out-of-fold interval score.
     trace_penalty, ridge_penalty : float
         λ₁ and λ₂.
-    training_coverage : float
+    training_coverage : "auto" or float
         τ in (0, 1]: the share of the rows that f aims to cover before calibration. 1.0 is the
-        paper's hard band. It is not the confidence level.
+        paper's hard band. It is not the confidence level. "auto": 0.8, or 0.9 if not symmetric.
     prediction_weight : "auto" or float
         How much the prediction counts as one more input of kᶠ; 0 is the paper. "auto": 0 around a
         kernel mean, otherwise as `anisotropy` finds.
+    difficulty : "auto", regressor or None
+        Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
+        logarithm is one more input of kᶠ. None is the paper. "auto": boosted trees around a given
+        `estimator` with at least 1000 rows, otherwise None.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     standardize : bool
@@ -203,8 +209,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         width_weight: Any = "auto",
         trace_penalty: float = 1.0,
         ridge_penalty: float = 1.0,
-        training_coverage: float = 0.8,
+        training_coverage: Any = "auto",
         prediction_weight: Any = "auto",
+        difficulty: Any = "auto",
         offset: float = 1.0,
         standardize: bool = True,
         calibration: str | None = "split",
@@ -235,6 +242,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.ridge_penalty = ridge_penalty
         self.training_coverage = training_coverage
         self.prediction_weight = prediction_weight
+        self.difficulty = difficulty
         self.offset = offset
         self.standardize = standardize
         self.calibration = calibration
@@ -267,6 +275,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "width_weight": 10.0,
             "training_coverage": 1.0,
             "prediction_weight": 0.0,
+            "difficulty": None,
             "offset": 0.0,
             "standardize": False,
             "calibration_size": 0.5,
@@ -324,7 +333,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: ArrayLike,
         *,
-        groups: ArrayLike | None = None,
+        groups: Any = None,
         weights: ArrayLike | Callable[[Any], Array] | None = None,
     ) -> Self:
         """Calibrate with rows that `fit` has not seen; earlier calibration rows are forgotten.
@@ -339,26 +348,26 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Covariate shift: the likelihood ratio of new rows to these at each row, or a function
             of X that gives it. With an array, pass that of new rows to `predict_interval`.
         """
-        X, y = self._calibration_rows(X, y)
         if groups is not None and weights is not None:
             raise ValueError("give groups or weights to conformalize, not both")
+        given = weights(X) if callable(weights) else weights
+        X, y = self._calibration_rows(X, y)
         family = self.band_.family(X)
         scores = family.scores(y)
-        self._weights = weights if callable(weights) else None
-        self._signed = None
         if groups is not None:
-            self.calibration_ = GroupCalibration(scores, np.asarray(groups, dtype=object))
+            calibration: Any = GroupCalibration(scores, named(groups))
         elif weights is not None:
-            given = weights(X) if callable(weights) else weights
-            self.calibration_ = WeightedCalibration(scores, np.asarray(given, dtype=np.float64))
+            calibration = WeightedCalibration(scores, np.asarray(given, dtype=np.float64))
         elif self.calibration == "localized":
             bandwidth = effective_bandwidth(self._bandwidth_inputs, len(scores))
-            inputs = self._local_inputs(X)
-            self.calibration_ = LocalizedCalibration(scores, inputs, bandwidth, self._seed)
+            calibration = LocalizedCalibration(scores, self._local_inputs(X), bandwidth, self._seed)
         else:
-            self.calibration_ = SplitCalibration(scores)
-            if self.symmetric_:
-                self._signed = SignedCalibration(family.signed_scores(y))
+            calibration = SplitCalibration(scores)
+        self.calibration_ = calibration
+        self._weights = weights if callable(weights) else None
+        self._signed = None
+        if isinstance(calibration, SplitCalibration) and self.symmetric_:
+            self._signed = SignedCalibration(family.signed_scores(y))
         self._folds = []
         return self
 
@@ -368,7 +377,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         *,
         groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Callable[[Any], Array] | None = None,
     ) -> Self:
         """Add calibration rows to those there are, of the same kind.
 
@@ -386,10 +395,16 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 'calibration="cv+" has no rows to add to: all of them trained; use conformalize '
                 "with the new rows alone"
             )
+        companions = self._companions(X, groups, weights)
         X, y = self._calibration_rows(X, y)
         family = self.band_.family(X)
-        companions = self._companions(X, groups, weights)
-        self.calibration_ = self.calibration_.extended(family.scores(y), *companions)
+        if isinstance(self.calibration_, LocalizedCalibration):
+            companions = [self._local_inputs(X)]
+        calibration = self.calibration_.extended(family.scores(y), *companions)
+        if isinstance(calibration, LocalizedCalibration):
+            bandwidth = effective_bandwidth(self._bandwidth_inputs, len(calibration.scores))
+            calibration = replace(calibration, bandwidth=bandwidth)
+        self.calibration_ = calibration
         if self._signed is not None:
             self._signed = self._signed.extended(family.signed_scores(y))
         return self
@@ -450,9 +465,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "predict_interval needs calibration rows: call conformalize(X_cal, y_cal) first, "
                 'or fit with calibration="split"'
             )
+        companions = self._companions(X, groups, weights)
         X = self._new_rows(X)
         self._warn_of_shortage(levels)
-        companions = self._companions(X, groups, weights)
         out = np.empty((X.shape[0], 2, len(levels)))
         for rows in row_blocks(X):
             part = _safe_indexing(X, rows)
@@ -477,7 +492,12 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n,), or (n, k) for a sequence of k quantiles
         """
         check_is_fitted(self)
-        levels, scalar = checked_levels(quantiles)
+        levels, scalar = checked_levels(quantiles, name="quantiles")
+        if self.calibration_ is None:
+            raise NotFittedError(
+                "predict_quantiles needs calibration rows: call conformalize(X_cal, y_cal) first, "
+                'or fit with calibration="split"'
+            )
         if self._signed is None:
             raise ValueError(
                 "predict_quantiles needs a symmetric band and a plain split calibration, got "
@@ -539,10 +559,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         B = learned.inputs(X)
         self._extrapolation = Extrapolation.of(B, rng)
         chosen = rng.permutation(len(B))[:_BANDWIDTH_ROWS]
-        self._bandwidth_inputs = band.inputs(B[chosen])
+        self._bandwidth_inputs = band.sees.inputs(B[chosen])
         if not solution.status.optimal:
             warnings.warn(
-                f"the band problem was not solved to tol={self.tol:g} (gap {solution.gap:.1e}): "
+                f"the band problem was solved to a gap of {solution.gap:.1e} only: "
                 f"{solution.status.value}; intervals stay valid, but may be wider than need be",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -577,32 +597,34 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             q = calibration.quantiles(levels, *companions)
         return family.intervals(q)
 
-    def _companions(self, X: Any, groups: ArrayLike | None, weights: ArrayLike | None) -> list[Any]:
-        """What the calibration wants to know of rows beside their scores."""
-        kind = self.calibration_
+    def _companions(self, X: Any, groups: Any, weights: Any) -> list[Any]:
+        """What the calibration wants to know of rows beside their scores; X as the user gave it."""
+        weighted = isinstance(self.calibration_, WeightedCalibration)
+        if weighted and weights is None:
+            weights = self._weights
         for name, value, needed in (
-            ("groups", groups, isinstance(kind, GroupCalibration)),
-            ("weights", weights, isinstance(kind, WeightedCalibration) and not self._weights),
+            ("groups", groups, isinstance(self.calibration_, GroupCalibration)),
+            ("weights", weights, weighted),
         ):
             if needed and value is None:
                 raise ValueError(f"conformalize had {name}: pass the {name} of these rows as well")
             if value is not None and not needed:
                 raise ValueError(f"{name} are of no use here: conformalize had none")
-            if value is not None and len(np.asarray(value)) != X.shape[0]:
-                raise ValueError(
-                    f"{name} must have one entry for each of the {X.shape[0]} rows, "
-                    f"got {len(np.asarray(value))}"
-                )
-        if groups is not None:
-            return [np.asarray(groups, dtype=object)]
-        if isinstance(kind, WeightedCalibration):
-            given = self._weights(X) if self._weights else weights
-            return [np.asarray(given, dtype=np.float64)]
-        return []
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        given = groups if groups is not None else weights(X) if callable(weights) else weights
+        if given is None:
+            return []
+        companion = named(given) if groups is not None else np.asarray(given, dtype=np.float64)
+        if companion.shape != (rows,):
+            name = "weights" if groups is None else "groups"
+            raise ValueError(
+                f"{name} must have one entry for each of the {rows} rows, got {companion.shape}"
+            )
+        return [companion]
 
     def _local_inputs(self, X: Any) -> Array:
         """The inputs in units in which one bandwidth suits all columns."""
-        return self.band_.band.inputs(self.band_.inputs(X))
+        return self.band_.band.sees.inputs(self.band_.inputs(X))
 
     def _warn_of_shortage(self, levels: Sequence[float]) -> None:
         needed = self.calibration_.shortage(levels)
@@ -625,6 +647,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.calibration not in _MODES:
             raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
         low, high = self.y_min, self.y_max
+        for name, value in (("y_min", low), ("y_max", high)):
+            if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
+                raise ValueError(f"{name} must be a number or None, got {value!r}")
         if low is not None and high is not None and not low < high:
             raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
         X, y = self._rows(X, y, reset=True)
@@ -652,7 +677,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 ensure_min_samples=least,
             )
             return X, np.asarray(y, dtype=np.float64)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        X = self._passed_on(X, reset=reset)
+        if y is None:
+            raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
         outputs: Array = column_or_1d(
             check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
         )
@@ -664,7 +691,13 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _new_rows(self, X: Any) -> Any:
         if self._sees_arrays(X):
             return validate_data(self, X, reset=False, dtype=np.float64)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._passed_on(X, reset=False)
+
+    def _passed_on(self, X: Any, *, reset: bool) -> Any:
+        """X as the user's models want it, its names and its number of columns checked."""
+        if not is_frame(X):
+            X = check_array(X, dtype=None, ensure_all_finite=False)
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     def _sees_arrays(self, X: Any) -> bool:

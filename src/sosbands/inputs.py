@@ -41,19 +41,30 @@ class BandInputs:
     ----------
     columns : list of str or None
         The numeric columns of a DataFrame.
+    positions : list of int or None
+        Where they are, for rows that come as a plain array.
     transformer : transformer or None
         Fitted; takes the place of the columns.
     """
 
     columns: list[str] | None
+    positions: list[int] | None
     transformer: Any | None
 
     @classmethod
     def learn(cls, X: Any, y: Array, transformer: Any | None) -> BandInputs:
         """From pre-training rows."""
         if transformer is not None:
-            return cls(None, clone(transformer).fit(X, y))
-        return cls(_numeric_columns(X) if is_frame(X) else None, None)
+            return cls(None, None, clone(transformer).fit(X, y))
+        if not is_frame(X):
+            return cls(None, None, None)
+        columns = _numeric_columns(X)
+        if not columns:
+            raise ValueError(
+                f"X has no numeric columns among {list(X.columns)}: give a band_transformer that "
+                "makes numbers of them"
+            )
+        return cls(columns, [list(X.columns).index(name) for name in columns], None)
 
     def __call__(self, X: Any) -> Array:
         """The numbers, checked."""
@@ -64,10 +75,9 @@ class BandInputs:
             return _finite(made, "what band_transformer makes of X", "impute in band_transformer")
         if self.columns is None:
             return np.asarray(X, dtype=np.float64)
-        if not self.columns:
-            return np.zeros((X.shape[0], 0))
+        seen = X[self.columns] if is_frame(X) else np.asarray(X)[:, self.positions]
         advice = "impute them, or give a band_transformer that does"
-        return _finite(X[self.columns], "the numeric columns of X", advice)
+        return _finite(seen, "the numeric columns of X", advice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +107,7 @@ class Extrapolation:
 
 def _numeric_columns(X: Any) -> list[str]:
     if hasattr(X, "select_dtypes"):
-        return list(X.select_dtypes(["number", "bool"]).columns)
+        return list(X.select_dtypes(["number", "bool"], exclude="timedelta").columns)
     return [
         name
         for name, kind in zip(X.columns, X.dtypes, strict=True)

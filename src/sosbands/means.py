@@ -35,9 +35,11 @@ class Affine:
         """Centre and scale of the rows; nothing happens if not `active`."""
         if not active:
             return cls(np.zeros(values.shape[1:]), np.ones(values.shape[1:]))
-        low, high = values.min(axis=0), values.max(axis=0)
-        scale = np.where(high > low, np.std(values, axis=0), 1.0)
-        return cls(np.mean(values, axis=0), np.where(scale > 0, scale, 1.0))
+        size = np.abs(values).max(axis=0)
+        size = np.where(size > 0, size, 1.0)  # with |values| ≤ 1 no square over- or underflows
+        shares = values / size
+        scale = np.where(np.ptp(shares, axis=0) > 0, np.std(shares, axis=0), 1.0) * size
+        return cls(np.mean(shares, axis=0) * size, np.where(scale > 0, scale, 1.0))
 
     def __call__(self, values: Array) -> Array:
         """Standardised values."""
@@ -96,7 +98,12 @@ class Preliminary:
 def gaussian_process(B: Array, y: Array, settings: BandSettings, seed: int) -> Preliminary:
     """Step 1 of algorithm 1: θᵐ by maximum likelihood, the mean and its leave-one-out values."""
     inputs, outputs = units(B, y, settings)
-    known = None if isinstance(settings.mean_lengthscale, str) else settings.mean_lengthscale
+    known: Any = None if isinstance(settings.mean_lengthscale, str) else settings.mean_lengthscale
+    if np.ndim(known) and len(np.asarray(known)) != B.shape[1]:
+        raise ValueError(
+            f"mean_lengthscale has {len(np.asarray(known))} entries but the band sees "
+            f"{B.shape[1]} inputs; give one number, or one per input"
+        )
     process = fit_gaussian_process(
         inputs(B),
         outputs(y),
@@ -110,13 +117,19 @@ def gaussian_process(B: Array, y: Array, settings: BandSettings, seed: int) -> P
 
 def cross_fitted(estimator: Any, X: Any, y: Array, folds: Folds, n_jobs: int | None) -> Preliminary:
     """Predictions of held-out rows fold by fold, then the regressor fitted on all rows."""
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(estimator, X, y, train, test) for train, test in folds
-    )
+    predictions = held_out_predictions(estimator, X, y, folds, Parallel(n_jobs=n_jobs))
+    return Preliminary(predictions, EstimatorMean(clone(estimator).fit(X, y)))
+
+
+def held_out_predictions(
+    estimator: Any, X: Any, y: Array, folds: Folds, parallel: Parallel
+) -> Array:
+    """What models that did not see a row predict for it; NaN for rows that no fold holds out."""
+    parts = parallel(delayed(_held_out)(estimator, X, y, train, test) for train, test in folds)
     predictions = np.full(len(y), np.nan)
     for (_, test), part in zip(folds, parts, strict=True):
         predictions[test] = part
-    return Preliminary(predictions, EstimatorMean(clone(estimator).fit(X, y)))
+    return predictions
 
 
 def frozen(estimator: Any, X: Any) -> Preliminary:
@@ -127,8 +140,9 @@ def frozen(estimator: Any, X: Any) -> Preliminary:
 def checked_prediction(estimator: Any, X: Any) -> Array:
     """What a regressor predicts, as a vector of finite numbers."""
     name = type(estimator).__name__
+    raw = estimator.predict(X)
     try:
-        prediction = np.asarray(estimator.predict(X), dtype=np.float64)
+        prediction = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the prediction of {name} is not numeric: {error}") from error
     rows = X.shape[0] if hasattr(X, "shape") else len(X)

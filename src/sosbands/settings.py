@@ -18,7 +18,11 @@ _CHOICES = {
     "criterion": ("hsic", "distance_correlation", "mutual_information"),
 }
 # b at 100 rows, what it is multiplied with for tuning, and the least it may become.
-_WIDTH_WEIGHT_AT_100, _WIDTH_FACTORS = 10.0, (1.0, 2.0, 4.0)
+_WIDTH_WEIGHT_AT_100, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
+# Fewer rows than this are too few for trees to guess the size of residuals.
+_DIFFICULTY_ROWS = 1000
+# τ of symmetric and of two-sided bands.
+_COVERAGE, _TWO_SIDED_COVERAGE = 0.8, 0.9
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
 _TWO_SIDED_MEAN_WEIGHT = 1000.0
 
@@ -36,8 +40,9 @@ class BandSettings:
     width_weight: Any
     trace_penalty: float
     ridge_penalty: float
-    training_coverage: float
+    training_coverage: Any
     prediction_weight: Any
+    difficulty: Any
     offset: float
     standardize: bool
     criterion: str
@@ -59,17 +64,24 @@ class BandSettings:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
+        if not isinstance(self.standardize, bool | np.bool_):
+            raise ValueError(f"standardize must be True or False, got {self.standardize!r}")
         if self.symmetric not in (True, False, "auto"):
             raise ValueError(f'symmetric must be True, False or "auto", got {self.symmetric!r}')
+        if self.difficulty not in ("auto", None) and not hasattr(self.difficulty, "fit"):
+            raise ValueError(
+                f'difficulty must be "auto", None or a regressor, got {self.difficulty!r}'
+            )
         _check_lengthscale("lengthscale", self.lengthscale, ("hsic",))
         _check_lengthscale("mean_lengthscale", self.mean_lengthscale, ("gp", "gp-isotropic"))
-        for name in ("mean_weight", "width_weight", "prediction_weight"):
+        for name in ("mean_weight", "width_weight", "training_coverage", "prediction_weight"):
             if getattr(self, name) != "auto":
                 _check_number(name, getattr(self, name), automatic=True)
         for name in ("trace_penalty", "ridge_penalty", "offset"):
             _check_number(name, getattr(self, name))
         if self.remove_outliers is not None:
             _check_number("remove_outliers", self.remove_outliers, positive=True)
+        _check_number("tol", self.tol, positive=True)
         if self.residual_power not in (1, 2):
             raise ValueError(f"residual_power must be 1 or 2, got {self.residual_power!r}")
         if self.max_rank is not None and not (
@@ -83,10 +95,20 @@ class BandSettings:
         """Whether the kernel mean is learned together with the band."""
         return self.kernel_mean == "joint"
 
-    @property
-    def sides(self) -> tuple[bool, ...]:
-        """The values of `symmetric` to choose from."""
-        return (True, False) if self.symmetric == "auto" else (bool(self.symmetric),)
+    def sides(self, *, own_mean: bool) -> tuple[bool, ...]:
+        """The values of `symmetric` to choose from.
+
+        What a model leaves is rarely symmetric; what a Gaussian process leaves usually is.
+        """
+        if self.symmetric == "auto":
+            return (True, False) if own_mean else (False,)
+        return (bool(self.symmetric),)
+
+    def training_coverage_for(self, *, symmetric: bool) -> float:
+        """τ: a two-sided band is calibrated by a shift, and wants to be near its final level."""
+        if self.training_coverage == "auto":
+            return _COVERAGE if symmetric else _TWO_SIDED_COVERAGE
+        return float(self.training_coverage)
 
     @property
     def width_factors(self) -> tuple[float, ...]:
@@ -116,11 +138,23 @@ class BandSettings:
             return 0.0
         return 3.0 if self.anisotropy == "none" else 1.0
 
+    def difficulty_for(self, n: int, *, own_mean: bool) -> Any | None:
+        """The regressor that makes a first guess of the size of the residuals."""
+        if self.difficulty != "auto":
+            return self.difficulty
+        if own_mean or n < _DIFFICULTY_ROWS:
+            return None
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        return HistGradientBoostingRegressor(
+            loss="quantile", quantile=0.85, early_stopping=False, random_state=0
+        )
+
     def solver_with(self, tol: float) -> Solver:
         """The solver, with this tolerance."""
         if isinstance(self.solver, Solver):
             return self.solver
-        if self.solver not in _SOLVERS:
+        if not isinstance(self.solver, str) or self.solver not in _SOLVERS:
             raise ValueError(
                 f"solver must be a Solver or one of {tuple(_SOLVERS)}, got {self.solver!r}"
             )

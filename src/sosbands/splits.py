@@ -45,6 +45,7 @@ def calibration_split(
     if isinstance(cv, TimeSeriesSplit):
         return np.arange(n - count), np.arange(n - count, n)
     if groups is not None:
+        _check_groups(groups)
         splitter = GroupShuffleSplit(1, test_size=count / n, random_state=seed)
         train, held_out = next(splitter.split(np.zeros(n), groups=groups))
         return np.sort(train), np.sort(held_out)
@@ -61,17 +62,19 @@ def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Array | None, seed
         if groups is None:
             splitter: Any = KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
         else:
-            kinds = len(np.unique(groups))
-            if kinds < 2:
-                raise ValueError(
-                    f"groups must name at least 2 groups of rows to learn from, got {kinds}"
-                )
-            splitter = GroupKFold(min(int(cv), kinds))
-    elif hasattr(cv, "split"):
+            splitter = GroupKFold(min(int(cv), _check_groups(groups)))
+    elif hasattr(cv, "split") and hasattr(cv, "get_n_splits"):
         splitter = cv
     else:
         raise ValueError(f"cv must be a number of folds or a splitter with split(), got {cv!r}")
     return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+
+
+def _check_groups(groups: Array) -> int:
+    kinds = len(np.unique(groups))
+    if kinds < 2:
+        raise ValueError(f"groups must name at least 2 groups of rows to split, got {kinds}")
+    return kinds
 
 
 def check_partition(folds: Folds, n: int) -> None:

@@ -35,8 +35,8 @@ Lengthscale: TypeAlias = float | tuple[float, ...]
 _LEVEL = 0.9
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
-# How much smaller the interval score of a two-sided band must be.
-_BETTER = 0.98
+# A richer band must have a better interval score, by this fraction of 1/√n.
+_MARGIN = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +108,6 @@ class Trial:
     criterion: float
     interval_score: float
 
-    @property
-    def plan(self) -> tuple[float, float, bool]:
-        """b, τ and whether the band is symmetric."""
-        return self.width_weight, self.training_coverage, self.symmetric
-
 
 @dataclass(frozen=True)
 class Tuning:
@@ -167,8 +162,10 @@ class BandSearch:
         lengthscale ↦ the problem with that kernel.
     folds : sequence of (train, test) index arrays
     solver : Solver
-    width_weights, coverages, sides : sequences
-        Candidates for b, τ and `symmetric`; the interval score chooses among them.
+    width_weights, sides : sequences
+        Candidates for b and `symmetric`; the interval score chooses among them.
+    coverages : mapping
+        τ for each side.
     criterion, power
         What chooses the lengthscale; see `CrossFit.dependence`.
     parallel : joblib.Parallel
@@ -180,7 +177,7 @@ class BandSearch:
     folds: Folds
     solver: Solver
     width_weights: Sequence[float]
-    coverages: Sequence[float]
+    coverages: Mapping[bool, float]
     sides: Sequence[bool]
     criterion: Criterion
     power: int
@@ -188,11 +185,11 @@ class BandSearch:
     progress: Progress
 
     def run(self, shape: Array, sizes: Sequence[float], *, per_input: bool, refine: int) -> Tuning:
-        """Find the size of the lengthscales, then b and τ, then the sides, then refine.
+        """Find the size of the lengthscales, then b, then the sides, then refine.
 
-        The criterion chooses the lengthscale, the interval score all else; a two-sided band has
-        twice as much to learn and must be better by 2 %. The schedule is fixed, so that the result
-        does not depend on how many processes run the folds.
+        The criterion chooses the lengthscale, the interval score all else; the score is noisy, so
+        that a larger b, or a second side, must be better by more than 0.2/√n (2 % at 100 rows). The
+        schedule is fixed: the result does not depend on how many processes run the folds.
 
         Parameters
         ----------
@@ -205,41 +202,70 @@ class BandSearch:
         refine : int
             Evaluations of the refinement, a trust-region search.
         """
-        weights = [(b, tau) for tau in self.coverages for b in self.width_weights]
-        middle, symmetric = weights[len(weights) // 2], self.sides[0]
+        weights, symmetric = sorted(self.width_weights), self.sides[0]
+        middle = weights[len(weights) // 2]
         problems = [self.state(plain(shape * size)) for size in sizes]
-        trials = [self._trial(problem, *middle, symmetric) for problem in problems]
+        trials = [self._trial(problem, middle, symmetric) for problem in problems]
         place = max(range(len(sizes)), key=lambda i: trials[i].criterion)
-        chosen, problem = trials[place], problems[place]
-        others = [self._trial(problem, *pair, symmetric) for pair in weights if pair != middle]
-        trials += others
-        chosen = min([chosen, *others], key=lambda trial: trial.interval_score)
+        problem, best = problems[place], trials[place]
+        rivals = [
+            best if weight == middle else self._trial(problem, weight, symmetric)
+            for weight in weights
+        ]
+        trials += [trial for trial in rivals if trial is not best]
+        chosen = self._simplest(rivals)
         for other in self.sides[1:]:
-            trials.append(
-                self._trial(problem, chosen.width_weight, chosen.training_coverage, other)
-            )
-            if trials[-1].interval_score < _BETTER * chosen.interval_score:
-                chosen = trials[-1]
+            trials.append(self._trial(problem, chosen.width_weight, other))
+            chosen = self._simplest([chosen, trials[-1]])
         if refine > 0 and len(sizes) > 1:
-            found = [chosen]
-            free = np.size(shape) if per_input else 1
-
-            def gain(logarithms: Array) -> float:
-                factor = np.exp(logarithms if per_input else logarithms[0])
-                found.append(self._trial(self.state(plain(shape * factor)), *chosen.plan))
-                return found[-1].criterion
-
-            bounds = (np.log(sizes[0]), np.log(sizes[-1]))
-            climb(gain, np.full(free, np.log(sizes[place])), [bounds] * free, refine)
-            trials += found[1:]
-            chosen = max(found, key=lambda trial: trial.criterion)
+            found = self._refined(
+                chosen,
+                shape,
+                sizes[place],
+                (sizes[0], sizes[-1]),
+                per_input=per_input,
+                budget=refine,
+            )
+            trials += found
+            chosen = max([chosen, *found], key=lambda trial: trial.criterion)
         self.progress.close()
         return Tuning(tuple(trials), chosen, self.criterion, problem.n)
 
-    def _trial(
-        self, problem: BandProblem, width_weight: float, training_coverage: float, symmetric: bool
-    ) -> Trial:
-        plan = {"width_weight": width_weight, "training_coverage": training_coverage}
+    def _simplest(self, rivals: Sequence[Trial]) -> Trial:
+        """The first of the trials that no later one beats by more than the margin."""
+        margin = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.folds))
+        chosen = rivals[0]
+        for rival in rivals[1:]:
+            if rival.interval_score < margin * chosen.interval_score:
+                chosen = rival
+        return chosen
+
+    def _refined(
+        self,
+        chosen: Trial,
+        shape: Array,
+        size: float,
+        limits: tuple[float, float],
+        *,
+        per_input: bool,
+        budget: int,
+    ) -> list[Trial]:
+        """The trials of a trust-region search for the lengthscale, at the chosen plan."""
+        found: list[Trial] = []
+        free = np.size(shape) if per_input else 1
+
+        def gain(logarithms: Array) -> float:
+            factor = np.exp(logarithms if per_input else logarithms[0])
+            problem = self.state(plain(shape * factor))
+            found.append(self._trial(problem, chosen.width_weight, chosen.symmetric))
+            return found[-1].criterion
+
+        bounds = [(float(np.log(limits[0])), float(np.log(limits[1])))] * free
+        climb(gain, np.full(free, np.log(size)), bounds, budget)
+        return found
+
+    def _trial(self, problem: BandProblem, width_weight: float, symmetric: bool) -> Trial:
+        plan = {"width_weight": width_weight, "training_coverage": self.coverages[symmetric]}
         variant = problem.variant(**plan, symmetric=symmetric)
         fit = cross_fit(variant, self.folds, self.solver, self.parallel)
         self.progress.step()

@@ -13,6 +13,7 @@ from sosbands.conformal.calibration import (
     SignedCalibration,
     SplitCalibration,
     WeightedCalibration,
+    named,
 )
 from sosbands.conformal.family import IntervalFamily
 from sosbands.conformal.levels import checked_levels, order_rank, rows_needed
@@ -32,6 +33,7 @@ __all__ = [
     "checked_levels",
     "effective_bandwidth",
     "guarantee",
+    "named",
     "normals_at",
     "order_rank",
     "rows_needed",

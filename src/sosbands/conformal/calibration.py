@@ -102,7 +102,7 @@ class GroupCalibration(Calibration):
     by_group: dict[Hashable, SplitCalibration] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._sort(groups=_checked_groups(self.groups))
+        self._sort(groups=named(self.groups))
         codes: dict[Hashable, int] = {}
         code = np.array([codes.setdefault(group, len(codes)) for group in self.groups])
         first = np.cumsum(np.bincount(code))[:-1]
@@ -112,7 +112,7 @@ class GroupCalibration(Calibration):
 
     def quantiles(self, levels: Sequence[float], groups: Iterable[Hashable]) -> Array:
         """The quantiles of each row's group, shape (n, len(levels)); +∞ for an unseen group."""
-        names = _checked_groups(groups)
+        names = named(groups)
         codes = {group: code for code, group in enumerate(self.by_group)}
         table = [part.quantiles(levels) for part in self.by_group.values()]
         table.append(np.full(len(levels), np.inf))
@@ -187,7 +187,7 @@ def _checked_weights(weights: ArrayLike) -> Array:
     return w
 
 
-def _checked_groups(groups: Iterable[Hashable]) -> Groups:
+def named(groups: Iterable[Hashable]) -> Groups:
     """An object array: joining numbers and strings in any other would rename groups."""
     names = list(groups)
     try:
@@ -202,5 +202,5 @@ def _checked_groups(groups: Iterable[Hashable]) -> Groups:
 
 
 def _joined(rows: NDArray[Any], more: Any) -> NDArray[Any]:
-    added = _checked_groups(more) if rows.dtype == object else np.asarray(more)
+    added = named(more) if rows.dtype == object else np.asarray(more)
     return np.concatenate([rows, added])

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 
-def checked_levels(confidence_level: Any) -> tuple[tuple[float, ...], bool]:
+def checked_levels(
+    levels: Any, *, name: str = "confidence_level"
+) -> tuple[tuple[float, ...], bool]:
     """The levels, each in (0, 1), and whether one number was given rather than a sequence."""
-    scalar = np.ndim(confidence_level) == 0
-    if isinstance(confidence_level, np.ndarray) and scalar:
-        confidence_level = confidence_level[()]
+    scalar = np.ndim(levels) == 0
+    if isinstance(levels, np.ndarray) and scalar:
+        levels = levels[()]
     # Not through one array of all: 32-bit numbers keep the decimals they print.
-    given = [confidence_level] if scalar else list(confidence_level)
+    given = [levels] if scalar else list(levels)
     if not given:
-        raise ValueError("confidence_level must hold a level, got none: write 0.9 or [0.8, 0.9]")
-    return tuple(_checked_level(level) for level in given), scalar
+        raise ValueError(f"{name} must hold a level, got none: write 0.9 or [0.8, 0.9]")
+    return tuple(_checked_level(level, name) for level in given), scalar
 
 
 def order_rank(level: float, m: int) -> int:
@@ -44,10 +46,10 @@ def exact_level(level: float) -> Fraction:
     return Fraction(str(level))
 
 
-def _checked_level(level: object) -> float:
+def _checked_level(level: object, name: str) -> float:
     value = float(level) if isinstance(level, Real) else math.nan
     if not 0 < value < 1:
         advice = f"write {value / 100:g}" if 1 < value < 100 else "write 0.9 for nine rows in ten"
         seen = level.item() if isinstance(level, np.generic) else level
-        raise ValueError(f"confidence_level must be in (0, 1), got {seen!r}: {advice}")
+        raise ValueError(f"{name} must be in (0, 1), got {seen!r}: {advice}")
     return float(str(level)) if isinstance(level, np.floating) else value

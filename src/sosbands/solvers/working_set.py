@@ -19,6 +19,9 @@ _FEW_FEATURES = 60  # up to here, steps are solved in the space of pairs of feat
 _CROWDED = 250  # up to this size nobody has to leave
 _RETURNS = 2  # a row that has come back more often than this stays
 
+# How much further up the path a soft two-sided band resumes: fewer steps than where it was left.
+_LOOSER = 300.0
+
 
 @dataclass
 class WorkingSet:
@@ -73,6 +76,8 @@ class WorkingSet:
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
         value = max(abs(coarse.dual_value), zero_level(units.problem)) / units.value
         mu = min(max(coarse.gap, 1e-3), 0.1) * value / barriers
+        if np.isfinite(units.upper) and len(units.scales) > 1:
+            mu *= _LOOSER  # each side knows half as much: its multipliers are off the path
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working

@@ -1,0 +1,119 @@
+"""What the scale sees of a row: its inputs, its prediction, and a first guess of its difficulty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel
+from sklearn.base import clone
+
+from sosbands.means import Affine, checked_prediction, held_out_predictions
+from sosbands.settings import BandSettings
+from sosbands.tuning import Folds
+from sosbands.types import Array
+
+# A guess below this fraction of the median one says no more than "small".
+_LEAST_GUESS = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Difficulty:
+    """x, m(x) ↦ the logarithm of a guess of |y − m(x)|, in standardised units.
+
+    Trees find interactions of many inputs that a smooth kernel needs many rows for; the kernel
+    then only has to learn where the guess is wrong.
+    """
+
+    model: Any
+    least: float
+    units: Affine
+    limits: tuple[float, float]
+
+    @classmethod
+    def learn(
+        cls, model: Any, Z: Array, sizes: Array, folds: Folds, parallel: Parallel
+    ) -> tuple[Difficulty, Array]:
+        """The guess, and its values at the training rows by models that did not see them."""
+        held_out = held_out_predictions(model, Z, sizes, folds, parallel)
+        known = np.isfinite(held_out)
+        least = _LEAST_GUESS * float(np.median(np.maximum(held_out[known], 0.0))) or 1e-12
+        logs = np.log(np.maximum(held_out, least))
+        units = Affine.of(logs[known])
+        values = units(logs)
+        limits = float(values[known].min()), float(values[known].max())
+        return cls(clone(model).fit(Z, sizes), least, units, limits), values
+
+    def __call__(self, Z: Array) -> Array:
+        """The guess at new rows, within the range it had at the training rows."""
+        logs = np.log(np.maximum(checked_prediction(self.model, Z), self.least))
+        return np.clip(self.units(logs), *self.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleInputs:
+    """(B, prediction) ↦ the inputs of kᶠ.
+
+    Attributes
+    ----------
+    inputs : Affine
+        Units of the columns of B.
+    predictions : Affine or None
+        Units of the prediction, if it is an input.
+    difficulty : Difficulty or None
+    """
+
+    inputs: Affine
+    predictions: Affine | None
+    difficulty: Difficulty | None
+
+    def __call__(self, B: Array, prediction: Array | None) -> Array:
+        """What the scale sees of new rows."""
+        Z = self._without_difficulty(B, prediction)
+        return Z if self.difficulty is None else np.column_stack([Z, self.difficulty(Z)])
+
+    def _without_difficulty(self, B: Array, prediction: Array | None) -> Array:
+        if self.predictions is None or prediction is None:
+            return self.inputs(B)
+        return np.column_stack([self.inputs(B), self.predictions(prediction)])
+
+    @classmethod
+    def learn(
+        cls,
+        B: Array,
+        predictions: Array,
+        residuals: Array,
+        *,
+        inputs: Affine,
+        own_mean: bool,
+        folds: Folds,
+        settings: BandSettings,
+    ) -> tuple[ScaleInputs, Array, Array]:
+        """From out-of-fold predictions and residuals; NaN where there is none.
+
+        Returns
+        -------
+        ScaleInputs
+        array of shape (n, d)
+            The inputs of the training rows, out of fold.
+        array of shape (d,)
+            How much each of them counts if all lengthscales are equal.
+        """
+        weight = settings.prediction_weight_for(own_mean=own_mean)
+        known = np.isfinite(residuals)
+        seen = cls(inputs, Affine.of(predictions[known]) if weight > 0 else None, None)
+        Z = seen._without_difficulty(B, predictions)
+        weights = np.ones(Z.shape[1])
+        if weight > 0:
+            weights[-1] = weight
+        model = settings.difficulty_for(int(known.sum()), own_mean=own_mean)
+        if model is None or not known.all():
+            return seen, Z, weights
+        with Parallel(n_jobs=settings.n_jobs) as parallel:
+            difficulty, guesses = Difficulty.learn(model, Z, np.abs(residuals), folds, parallel)
+        return (
+            cls(inputs, seen.predictions, difficulty),
+            np.column_stack([Z, guesses]),
+            np.append(weights, 1.0),
+        )
