@@ -21,10 +21,10 @@ test: export VECLIB_MAXIMUM_THREADS := 1
 test: $(VENV)/.stamp-test ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
 
-bench: $(VENV)/.stamp-bench ## speed against the alternatives, small sizes
+bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-full: $(VENV)/.stamp-bench ## speed against the alternatives, all sizes
+bench-full: $(VENV)/.stamp-bench ## the same, all sizes
 	$(BIN)/python -m benchmarks --full $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## style, types and the direction of imports
@@ -48,7 +48,7 @@ $(BIN)/python:
 $(VENV)/.stamp-base: REQUIREMENT = .
 $(VENV)/.stamp-test: REQUIREMENT = .[test]
 $(VENV)/.stamp-lint: REQUIREMENT = .[lint]
-$(VENV)/.stamp-bench: REQUIREMENT = .[sdp,jax]
+$(VENV)/.stamp-bench: REQUIREMENT = .[sdp,jax,bench]
 $(VENV)/.stamp-base $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench: \
 		pyproject.toml | $(BIN)/python
 	$(INSTALL) -e "$(REQUIREMENT)"

@@ -1,8 +1,9 @@
-"""Run all benchmarks or some: ``python -m benchmarks [names] [--full] [--markdown]``."""
+"""Run all benchmarks or some: ``python -m benchmarks [names] [--full] [--data FOLDER] [--markdown]``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import traceback
@@ -10,12 +11,17 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    fit_time,
     full_rank,
+    large_sample,
+    memory,
     million_rows,
     parameter_study,
     prediction,
+    real_data,
     results,
     sdp_ratio,
+    small_samples,
     soft,
     table,
     timing_table,
@@ -32,6 +38,11 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "full_rank": full_rank.run,
     "soft": soft.run,
     "prediction": prediction.run,
+    "small_samples": small_samples.run,
+    "large_sample": large_sample.run,
+    "real_data": real_data.run,
+    "fit_time": fit_time.run,
+    "memory": memory.run,
 }
 
 
@@ -42,6 +53,8 @@ def main() -> int:
         stored = results.load()
         print(table.markdown({name: stored[name] for name in BENCHMARKS if name in stored}))
         return 0
+    if arguments.data is not None:
+        os.environ[real_data.VARIABLE] = arguments.data
     names = arguments.names or list(BENCHMARKS)
     records = [record for name in names for record in measure(name, arguments.full)]
     from benchmarks import figure  # matplotlib has no place in the timed processes
@@ -60,6 +73,11 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
     parser.add_argument("--full", action="store_true", help="all sizes, no time limit")
+    parser.add_argument(
+        "--data",
+        metavar="FOLDER",
+        help=f"the CSV files of real_data; {real_data.VARIABLE} in the environment does the same",
+    )
     parser.add_argument(
         "--markdown", action="store_true", help="print the stored results, run nothing"
     )

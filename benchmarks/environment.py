@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("sosbands", "numpy", "scipy", "jax", "jaxlib", "optax", "cvxpy", "scs", "clarabel")
+SOLVERS = ("jax", "jaxlib", "optax", "cvxpy", "scs", "clarabel")
+PEERS = ("mapie", "quantile-forest", "hetgpy")
+PACKAGES = ("sosbands", "numpy", "scipy", "scikit-learn", *SOLVERS, *PEERS)
 
 
 def environment() -> dict[str, Any]:
@@ -20,9 +23,18 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
-        "packages": {package: version(package) for package in PACKAGES},
+        "packages": _versions(),
         "blas": [{key: library.get(key) for key in keys} for library in threadpool_info()],
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of what is installed: not every benchmark needs everything."""
+    found = {}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def _processor() -> str:

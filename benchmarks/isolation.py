@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import ParamSpec, TypeVar
@@ -37,6 +39,15 @@ def run_alone(
     """The result of a call in a fresh process on one core."""
     with fresh_processes(1, initializer=_stay_on_one_core) as process:
         return process.submit(call, *arguments, **named).result()
+
+
+def peak_memory() -> float:
+    """Peak resident memory of this process in GB.
+
+    Linux counts the parent's at the start, so keep that small.
+    """
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 30 if sys.platform == "darwin" else 1 << 20)
 
 
 def _stay_on_one_core() -> None:

@@ -6,15 +6,13 @@ Case 1, θᶠ = 0.3, a hard band with b = 10 and a joint mean. The denominator i
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import case_one, reference
+from benchmarks import case_one, isolation, reference
 from benchmarks.isolation import run_alone
 from benchmarks.record import SEEDS, Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of, solve_afresh
@@ -51,10 +49,9 @@ def peak_memory() -> Record:
 
 
 def solve_and_weigh(seed: int) -> float:
-    """Peak resident memory in GB; Linux counts the parent's at the start, so keep that small."""
+    """Peak resident memory in GB."""
     solve_afresh(SOLVER, case_one.problem(ROWS, seed, width_weight=WIDTH_WEIGHT))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 30 if sys.platform == "darwin" else 1 << 20)
+    return isolation.peak_memory()
 
 
 def features_ratio() -> Record:

@@ -83,6 +83,7 @@ def scored(band: Band) -> Callable[[Learn], Method]:
             return band(learn(X_train, y_train, level, seed), X_cal, y_cal, X_test, level)
 
         del method.__wrapped__  # its arguments are not those of the method
+        method.learn = learn  # what `fit` is elsewhere
         return method
 
     return decorate

@@ -23,14 +23,14 @@ from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, pl
 from sosbands.types import Array, Indices, Mask
 
 # Rows that the tuning and the shape of the kernel are learned from, if there are more.
-_TUNING_ROWS, _SHAPE_ROWS = 2000, 400
+_TUNING_ROWS, _SHAPE_ROWS = 1000, 400
 # Gap of the fold problems: their bands are compared, not used.
 _FOLD_TOL = 1e-2
 # Lengthscales that are tried first, and evaluations of the refinement per dimension.
-_SIZES, _REFINEMENTS, _REFINED_ROWS = 5, 4, 500
+_SIZES, _REFINEMENTS, _REFINED_ROWS = 5, 3, 500
 # Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
 # features cost time and change nothing.
-_RANK, _FOLD_RANK = 250, 100
+_RANK, _FOLD_RANKS = 250, (25, 100)
 # Features reproduce kᶠ to this; the paper's form is exact to rounding.
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 # A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
@@ -203,7 +203,7 @@ class Rows:
         return self.take(np.sort(rng.choice(len(self.Z), count, replace=False)))
 
     def problem(
-        self, lengthscale: Lengthscale, *, symmetric: bool = True, rank: int = _FOLD_RANK
+        self, lengthscale: Lengthscale, *, symmetric: bool = True, rank: int | None = None
     ) -> BandProblem:
         """The band problem with this kernel, at the first of the weights to choose from."""
         given, settings = self.process is None, self.settings
@@ -223,7 +223,7 @@ class Rows:
             training_coverage=settings.training_coverage_for(symmetric=symmetric),
             symmetric=symmetric,
             feature_tol=_FEATURE_TOL if settings.standardize else _EXACT_TOL,
-            max_rank=self._rank(rank),
+            max_rank=self._rank(rank or min(max(n // 4, _FOLD_RANKS[0]), _FOLD_RANKS[1])),
         )
 
     def solve(self, rng: np.random.Generator) -> tuple[Solution, Tuning | None]:
@@ -255,7 +255,7 @@ class Rows:
 
     @property
     def _sides(self) -> tuple[bool, ...]:
-        return self.settings.sides(own_mean=self.own_mean)
+        return self.settings.sides(len(self.Z), own_mean=self.own_mean)
 
     @property
     def _tunes_kernel(self) -> bool:

@@ -90,7 +90,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         trained it must not be passed to `fit`.
     symmetric : bool or "auto"
         True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
-        `estimator`; around a kernel mean, whichever has the better out-of-fold interval score.
+        `estimator`; around a kernel mean True, or, from 300 rows on, whichever has the better
+        out-of-fold interval score.
     lengthscale : "hsic", float or array of shape (d,)
         θᶠ. "hsic" makes the dependence between out-of-fold residuals and scales largest.
     anisotropy : {"likelihood", "hsic", "none"}
@@ -325,7 +326,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         self._keep(self._learn(X, y, train, named, settings), _safe_indexing(X, train))
         if held_out is not None:
-            self.conformalize(_safe_indexing(X, held_out), y[held_out])
+            self._calibrate(_safe_indexing(X, held_out), y[held_out])
         return self
 
     def conformalize(
@@ -350,25 +351,11 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         if groups is not None and weights is not None:
             raise ValueError("give groups or weights to conformalize, not both")
+        check_is_fitted(self)
         given = weights(X) if callable(weights) else weights
-        X, y = self._calibration_rows(X, y)
-        family = self.band_.family(X)
-        scores = family.scores(y)
-        if groups is not None:
-            calibration: Any = GroupCalibration(scores, named(groups))
-        elif weights is not None:
-            calibration = WeightedCalibration(scores, np.asarray(given, dtype=np.float64))
-        elif self.calibration == "localized":
-            bandwidth = effective_bandwidth(self._bandwidth_inputs, len(scores))
-            calibration = LocalizedCalibration(scores, self._local_inputs(X), bandwidth, self._seed)
-        else:
-            calibration = SplitCalibration(scores)
-        self.calibration_ = calibration
+        X, y = self._rows(X, y, reset=False)
+        self._calibrate(X, y, groups=groups, weights=given)
         self._weights = weights if callable(weights) else None
-        self._signed = None
-        if isinstance(calibration, SplitCalibration) and self.symmetric_:
-            self._signed = SignedCalibration(family.signed_scores(y))
-        self._folds = []
         return self
 
     def partial_conformalize(
@@ -396,7 +383,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "with the new rows alone"
             )
         companions = self._companions(X, groups, weights)
-        X, y = self._calibration_rows(X, y)
+        X, y = self._rows(X, y, reset=False)
         family = self.band_.family(X)
         if isinstance(self.calibration_, LocalizedCalibration):
             companions = [self._local_inputs(X)]
@@ -581,6 +568,28 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._keep(self._learn(X, y, np.arange(len(y)), groups, settings), X)
         self.calibration_ = PlusCalibration(tuple(scores))
 
+    def _calibrate(
+        self, X: Any, y: Array, *, groups: Any = None, weights: ArrayLike | None = None
+    ) -> None:
+        """Calibrate with checked rows."""
+        family = self.band_.family(X)
+        scores = family.scores(y)
+        if groups is not None:
+            calibration: Any = GroupCalibration(scores, named(groups))
+        elif weights is not None:
+            calibration = WeightedCalibration(scores, np.asarray(weights, dtype=np.float64))
+        elif self.calibration == "localized":
+            bandwidth = effective_bandwidth(self._bandwidth_inputs, len(scores))
+            calibration = LocalizedCalibration(scores, self._local_inputs(X), bandwidth, self._seed)
+        else:
+            calibration = SplitCalibration(scores)
+        self.calibration_ = calibration
+        self._weights = None
+        self._signed = None
+        if isinstance(calibration, SplitCalibration) and self.symmetric_:
+            self._signed = SignedCalibration(family.signed_scores(y))
+        self._folds = []
+
     def _intervals(
         self, X: Any, levels: Sequence[float], companions: list[Array], position: int
     ) -> Array:
@@ -659,10 +668,6 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "correct the limits, or the data"
             )
         return X, y
-
-    def _calibration_rows(self, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-        check_is_fitted(self)
-        return self._rows(X, y, reset=False)
 
     def _rows(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
         least = _MIN_ROWS if reset else 1

@@ -21,6 +21,8 @@ _CHOICES = {
 _WIDTH_WEIGHT_AT_100, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # Fewer rows than this are too few for trees to guess the size of residuals.
 _DIFFICULTY_ROWS = 1000
+# With fewer rows the band around a kernel mean is symmetric unless the user says otherwise.
+_TWO_SIDED_ROWS = 300
 # τ of symmetric and of two-sided bands.
 _COVERAGE, _TWO_SIDED_COVERAGE = 0.8, 0.9
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
@@ -95,14 +97,17 @@ class BandSettings:
         """Whether the kernel mean is learned together with the band."""
         return self.kernel_mean == "joint"
 
-    def sides(self, *, own_mean: bool) -> tuple[bool, ...]:
+    def sides(self, n: int, *, own_mean: bool) -> tuple[bool, ...]:
         """The values of `symmetric` to choose from.
 
-        What a model leaves is rarely symmetric; what a Gaussian process leaves usually is.
+        What a model leaves is rarely symmetric; what a Gaussian process leaves usually is, and few
+        rows cannot tell.
         """
-        if self.symmetric == "auto":
-            return (True, False) if own_mean else (False,)
-        return (bool(self.symmetric),)
+        if self.symmetric != "auto":
+            return (bool(self.symmetric),)
+        if not own_mean:
+            return (False,)
+        return (True, False) if n >= _TWO_SIDED_ROWS else (True,)
 
     def training_coverage_for(self, *, symmetric: bool) -> float:
         """τ: a two-sided band is calibrated by a shift, and wants to be near its final level."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -364,6 +364,13 @@ def tune_score(
 
     y = np.asarray(y, dtype=np.float64)
     names = list(bounds)
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
+    if not names or max_evaluations < 1:
+        raise ValueError(
+            f"bounds must name a parameter and max_evaluations be at least 1, got {dict(bounds)!r} "
+            f"and {max_evaluations!r}"
+        )
     limits = [_checked_bounds(name, bounds[name]) for name in names]
     evaluate = mean_and_scale or _predicted_std
     folds = list(check_cv(cv).split(X, y))

@@ -191,12 +191,31 @@ def _direction(
     """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
     diagonal = _barrier_diagonal(restriction, iterate)
     mean = state.mean.curvature_factor()
-    columns = sum(scale.pairs for scale in state.scales) + (0 if mean is None else mean.shape[1])
+    if mean is None:  # around a given mean the sides know nothing of each other
+        parts = [
+            _side_direction(scale, diagonal[rows], gradient[rows])
+            for scale, rows in zip(state.scales, _sides(state), strict=True)
+        ]
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found) if len(found) == len(parts) else None
+    columns = sum(scale.pairs for scale in state.scales) + mean.shape[1]
     if len(gradient) > max(2 * columns, _MANY_ROWS):
         return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
-    H = np.zeros((len(gradient), len(gradient))) if mean is None else mean @ mean.T
+    H = mean @ mean.T
     for scale, rows in zip(state.scales, _sides(state), strict=True):
         H[rows, rows] += scale.curvature()
+    return _dense_direction(H, diagonal, gradient)
+
+
+def _side_direction(scale: ScaleState, diagonal: Array, gradient: Array) -> Array | None:
+    """The direction of one side alone."""
+    if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
+        return _low_rank_direction(scale.curvature_factor(), diagonal, gradient)
+    return _dense_direction(scale.curvature(), diagonal, gradient)
+
+
+def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
+    """−(H + D)⁻¹ gradient; H is overwritten."""
     H[np.diag_indices(len(H))] += diagonal
     scaling = 1.0 / np.sqrt(np.diag(H))
     H *= scaling[:, None]
@@ -220,15 +239,13 @@ def _sides(state: State) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def _curvature_factor(state: State, mean: Array | None, columns: int) -> Array:
+def _curvature_factor(state: State, mean: Array, columns: int) -> Array:
     """F with FFᵀ = curvature."""
-    size = len(state.gamma) if mean is None else len(mean)
-    F, start = np.zeros((size, columns)), 0
+    F, start = np.zeros((len(mean), columns)), 0
     for scale, rows in zip(state.scales, _sides(state), strict=True):
         F[rows, start : start + scale.pairs] = scale.curvature_factor()
         start += scale.pairs
-    if mean is not None:
-        F[:, start:] = mean
+    F[:, start:] = mean
     return F
 
 
