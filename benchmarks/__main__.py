@@ -1,4 +1,4 @@
-"""Run all benchmarks or some: ``python -m benchmarks [names] [--full] [--data FOLDER] [--markdown]``."""
+"""Run all benchmarks or some: ``python -m benchmarks [names]``; ``--help`` lists the options."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    fit_large,
     fit_time,
     full_rank,
     large_sample,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "large_sample": large_sample.run,
     "real_data": real_data.run,
     "fit_time": fit_time.run,
+    "fit_large": fit_large.run,
     "memory": memory.run,
 }
 

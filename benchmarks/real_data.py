@@ -25,6 +25,7 @@ from sosbands import BandRegressor
 from sosbands.metrics import coverage, interval_score, mean_width
 
 Array = npt.NDArray[np.float64]
+Rows = tuple[Array, Array]
 
 VARIABLE = "SOSBANDS_DATA"
 SETS = ("california", "bike_uci", "concrete", "airfoil", "yacht", "triceps")
@@ -37,7 +38,9 @@ SEEDS = tuple(range(100, 110))
 def run(full: bool) -> Iterator[Record]:
     """Each set against conformalized quantiles and plain split; all against the better rival."""
     if not os.environ.get(VARIABLE):
-        print(f"      skipped: name the folder of its CSV files, --data FOLDER or {VARIABLE}=FOLDER")
+        print(
+            f"      skipped: name the folder of its CSV files, --data FOLDER or {VARIABLE}=FOLDER"
+        )
         return
     keys = [
         {"data": name, "seed": seed, "method": method}
@@ -56,7 +59,7 @@ def outcome(data: str, seed: int, method: str) -> dict[str, float]:
     X, y = table[:, :-1], table[:, -1] / table[:, -1].std()
     rows = np.random.default_rng(seed).permutation(len(y))[:MAX_ROWS]
     train, cal, test = np.split(rows, np.cumsum([len(rows) // 2, len(rows) // 4]))
-    C = intervals(method, X[train], y[train], X[cal], y[cal], X[test], seed)
+    C = intervals(method, (X[train], y[train]), (X[cal], y[cal]), X[test], seed)
     return {
         "interval_score": float(interval_score(y[test], C, LEVEL)),
         "width": float(mean_width(C)),
@@ -64,15 +67,13 @@ def outcome(data: str, seed: int, method: str) -> dict[str, float]:
     }
 
 
-def intervals(
-    method: str, X: Array, y: Array, X_cal: Array, y_cal: Array, X_test: Array, seed: int
-) -> Array:
+def intervals(method: str, train: Rows, cal: Rows, X_test: Array, seed: int) -> Array:
     """Our band, or that of a peer."""
     if method == "sosbands":
         mean = HistGradientBoostingRegressor(random_state=seed)
-        model = BandRegressor(mean, calibration=None, random_state=seed).fit(X, y)
-        return model.conformalize(X_cal, y_cal).predict_interval(X_test, LEVEL)
-    return getattr(peers, method)(X, y, X_cal, y_cal, X_test, level=LEVEL, seed=seed)
+        model = BandRegressor(mean, calibration=None, random_state=seed).fit(*train)
+        return model.conformalize(*cal).predict_interval(X_test, LEVEL)
+    return getattr(peers, method)(*train, *cal, X_test, level=LEVEL, seed=seed)
 
 
 def against(peer: str, name: str, means: pd.DataFrame) -> Record:

@@ -22,6 +22,7 @@ from sosbands import BandRegressor, datasets
 from sosbands.metrics import exact_local_coverage, mean_width
 
 Array = npt.NDArray[np.float64]
+Rows = tuple[Array, Array]
 
 LEVEL = 0.9
 CASES = (1, 2, 3, 4)
@@ -50,7 +51,7 @@ def outcome(
     truth = datasets.case(case)
     X, y = truth.sample(2 * rows, random_state=seed)
     X_test = truth.sample_inputs(test_rows, random_state=seed + 10_000)
-    C = intervals(method, X[:rows], y[:rows], X[rows:], y[rows:], X_test, seed)
+    C = intervals(method, (X[:rows], y[:rows]), (X[rows:], y[rows:]), X_test, seed)
     return {
         "width": float(mean_width(C)),
         "oracle": float(mean_width(truth.interval(X_test, LEVEL))),
@@ -58,14 +59,12 @@ def outcome(
     }
 
 
-def intervals(
-    method: str, X: Array, y: Array, X_cal: Array, y_cal: Array, X_test: Array, seed: int
-) -> Array:
+def intervals(method: str, train: Rows, cal: Rows, X_test: Array, seed: int) -> Array:
     """One of our bands, or that of a peer."""
     if method in OURS:
-        model = OURS[method](calibration=None, random_state=seed).fit(X, y)
-        return model.conformalize(X_cal, y_cal).predict_interval(X_test, LEVEL)
-    return getattr(peers, method)(X, y, X_cal, y_cal, X_test, level=LEVEL, seed=seed)
+        model = OURS[method](calibration=None, random_state=seed).fit(*train)
+        return model.conformalize(*cal).predict_interval(X_test, LEVEL)
+    return getattr(peers, method)(*train, *cal, X_test, level=LEVEL, seed=seed)
 
 
 def against_best(outcomes: pd.DataFrame, number: int, figure: str) -> Record:
@@ -78,7 +77,7 @@ def against_best(outcomes: pd.DataFrame, number: int, figure: str) -> Record:
     if figure == "width":
         notes += f"; medians: {listed(medians)}; oracle {outcomes['oracle'].mean():.3f}"
     return Record(
-        f"case {number}, n = m = {ROWS}: {FIGURES[figure]}, ours − best peer, in standard errors",
+        f"case {number}, n = m = {ROWS}: {FIGURES[figure]} − the best peer's, in s.e.",
         distances[best],
         "<=",
         1.0,

@@ -21,7 +21,8 @@ def markdown(results: Mapping[str, Any]) -> str:
     for result in results.values():
         for record in result["records"]:
             cells = (record["name"], _target(record), _measured(record), _verdict(record))
-            rows.append("| " + " | ".join((*cells, record["notes"])) + " |")
+            escaped = [cell.replace("|", r"\|") for cell in (*cells, record["notes"])]
+            rows.append("| " + " | ".join(escaped) + " |")
     return "\n".join([*rows, "", *_origins(results.values())])
 
 

@@ -48,7 +48,7 @@ def test_the_default_solver_needs_no_extra():
     assert run(code).strip() == "CONVERGED"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md", "docs/settings.md"])
 def test_examples_print_what_the_page_shows(page):
     blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     examples = [i for i, (language, _) in enumerate(blocks) if language == "python"]
@@ -61,6 +61,6 @@ def test_the_demo_prints_its_certificate_and_saves_a_picture(tmp_path):
     picture = tmp_path / "demo.png"
     command = [sys.executable, str(ROOT / "examples" / "demo.py"), str(picture)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for what in ("objective", "certified gap", "active points", "rank of A", "time"):
+    for what in ("coverage", "mean width", "certified gap", "active points", "rank of A"):
         assert what in printed
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -138,7 +138,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The share, or the number, of rows that are held back.
     cv : int or splitter
         Folds of cross-fitting, tuning and "cv+". A `TimeSeriesSplit` also makes the last rows the
-        calibration rows; ``fit(..., groups=...)`` keeps groups together throughout.
+        calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With either,
+        residuals of a kernel mean are out of fold too, instead of leave-one-out.
     remove_outliers : float or None
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
@@ -173,6 +174,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tuning_ : Tuning or None
         All candidates, their criteria, and the chosen one.
     calibration_ : Calibration, PlusCalibration or None
+    n_train_ : int
+        Rows that the mean and the band were learned from.
     n_outliers_ : int
         Rows that `remove_outliers` left out.
     n_features_in_, feature_names_in_
@@ -523,7 +526,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         B = inputs(X)
         folds = cross_fitting_folds(X, y, cv=self.cv, groups=named, seed=self._seed)
         if self.estimator is None:
-            preliminary = gaussian_process(B, y, settings, self._seed)
+            exchangeable = named is None and isinstance(self.cv, Integral)
+            preliminary = gaussian_process(
+                B, y, settings, folds=None if exchangeable else folds, seed=self._seed
+            )
         elif isinstance(self.estimator, FrozenEstimator):
             preliminary = frozen(self.estimator, X)
         else:
@@ -541,6 +547,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.width_weight_ = solution.problem.width_weight
         self.certificate_ = solution.certificate
         self.tuning_ = band.tuning
+        self.n_train_ = X.shape[0]
         self.n_outliers_ = band.n_outliers
         rng = np.random.default_rng(self._seed)
         B = learned.inputs(X)

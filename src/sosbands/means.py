@@ -95,8 +95,14 @@ class Preliminary:
     process: GaussianProcess | None = None
 
 
-def gaussian_process(B: Array, y: Array, settings: BandSettings, seed: int) -> Preliminary:
-    """Step 1 of algorithm 1: θᵐ by maximum likelihood, the mean and its leave-one-out values."""
+def gaussian_process(
+    B: Array, y: Array, settings: BandSettings, *, folds: Folds | None, seed: int
+) -> Preliminary:
+    """Step 1 of algorithm 1: θᵐ by maximum likelihood, the mean and its values out of sample.
+
+    These are the closed-form leave-one-out means, or, with `folds`, those without the row's fold:
+    leaving one row out of a group or a time series hides too little.
+    """
     inputs, outputs = units(B, y, settings)
     known: Any = None if isinstance(settings.mean_lengthscale, str) else settings.mean_lengthscale
     if np.ndim(known) and len(np.asarray(known)) != B.shape[1]:
@@ -111,8 +117,19 @@ def gaussian_process(B: Array, y: Array, settings: BandSettings, seed: int) -> P
         isotropic=settings.mean_lengthscale == "gp-isotropic",
         random_state=seed,
     )
+    held_out = process.leave_one_out
+    if folds is not None:
+        held_out = np.full(len(y), np.nan)
+        for train, test in folds:
+            part = fit_gaussian_process(
+                inputs(B)[train],
+                outputs(y)[train],
+                lengthscale=process.kernel.lengthscale,
+                random_state=seed,
+            )
+            held_out[test] = part.mean(inputs(B)[test])
     mean = KernelMean(process, inputs, outputs)
-    return Preliminary(outputs.undo(process.leave_one_out), mean, process)
+    return Preliminary(outputs.undo(held_out), mean, process)
 
 
 def cross_fitted(estimator: Any, X: Any, y: Array, folds: Folds, n_jobs: int | None) -> Preliminary:

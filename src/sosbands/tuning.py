@@ -35,8 +35,9 @@ Lengthscale: TypeAlias = float | tuple[float, ...]
 _LEVEL = 0.9
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
-# A richer band must have a better interval score, by this fraction of 1/√n.
-_MARGIN = 0.2
+# A richer band must have a better interval score, by this fraction of 1/√n: one with a larger b or
+# with two sides, and one that is less smooth than the middle of the lengthscales.
+_MARGIN, _CALM_MARGIN = 0.2, 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +189,9 @@ class BandSearch:
         """Find the size of the lengthscales, then b, then the sides, then refine.
 
         The criterion chooses the lengthscale, the interval score all else; the score is noisy, so
-        that a larger b, or a second side, must be better by more than 0.2/√n (2 % at 100 rows). The
-        schedule is fixed: the result does not depend on how many processes run the folds.
+        that a larger b, or a second side, must be better by more than 0.2/√n (2 % at 100 rows), and
+        a short lengthscale better than a middling one by more than 0.3/√n. The schedule is fixed:
+        the result does not depend on how many processes run the folds.
 
         Parameters
         ----------
@@ -213,10 +215,16 @@ class BandSearch:
             for weight in weights
         ]
         trials += [trial for trial in rivals if trial is not best]
-        chosen = self._simplest(rivals)
+        chosen = self._simplest(rivals, _MARGIN)
+        calm = len(sizes) // 2
+        if place < calm:  # where there is little to adapt to, dependence is noise
+            trials.append(self._trial(problems[calm], weights[0], symmetric))
+            chosen = self._simplest([trials[-1], chosen], _CALM_MARGIN)
+            if chosen is trials[-1]:
+                place, problem = calm, problems[calm]
         for other in self.sides[1:]:
             trials.append(self._trial(problem, chosen.width_weight, other))
-            chosen = self._simplest([chosen, trials[-1]])
+            chosen = self._simplest([chosen, trials[-1]], _MARGIN)
         if refine > 0 and len(sizes) > 1:
             found = self._refined(
                 chosen,
@@ -231,12 +239,12 @@ class BandSearch:
         self.progress.close()
         return Tuning(tuple(trials), chosen, self.criterion, problem.n)
 
-    def _simplest(self, rivals: Sequence[Trial]) -> Trial:
-        """The first of the trials that no later one beats by more than the margin."""
-        margin = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.folds))
+    def _simplest(self, rivals: Sequence[Trial], margin: float) -> Trial:
+        """The first of the trials that no later one beats by more than margin/√n."""
+        better = 1 - margin / np.sqrt(sum(len(test) for _, test in self.folds))
         chosen = rivals[0]
         for rival in rivals[1:]:
-            if rival.interval_score < margin * chosen.interval_score:
+            if rival.interval_score < better * chosen.interval_score:
                 chosen = rival
         return chosen
 
@@ -366,11 +374,10 @@ def tune_score(
     names = list(bounds)
     if criterion not in get_args(Criterion):
         raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
-    if not names or max_evaluations < 1:
-        raise ValueError(
-            f"bounds must name a parameter and max_evaluations be at least 1, got {dict(bounds)!r} "
-            f"and {max_evaluations!r}"
-        )
+    if not names:
+        raise ValueError(f"bounds must name at least one parameter, got {bounds!r}")
+    if max_evaluations < 1:
+        raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
     limits = [_checked_bounds(name, bounds[name]) for name in names]
     evaluate = mean_and_scale or _predicted_std
     folds = list(check_cv(cv).split(X, y))
