@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench bench-full lint format clean
+.PHONY: help demo test statistical bench bench-full lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,11 @@ test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
 test: $(VENV)/.stamp-test ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
+
+statistical: export OMP_NUM_THREADS := 1
+statistical: export OPENBLAS_NUM_THREADS := 1
+statistical: $(VENV)/.stamp-test ## coverage of every calibration, counted over 2000 data sets
+	$(BIN)/python -m pytest -n 2 tests/statistical --replications 2000 $(ARGS)
 
 bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 	$(BIN)/python -m benchmarks $(ARGS)

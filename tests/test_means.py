@@ -48,7 +48,9 @@ def test_units_neither_overflow_nor_underflow(size):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_a_kernel_mean_is_that_of_the_process_in_units_of_the_output(standardize):
     X, y = rows()
-    found = gaussian_process(X, y, settings(mean_lengthscale=0.8, standardize=standardize), 0)
+    found = gaussian_process(
+        X, y, settings(mean_lengthscale=0.8, standardize=standardize), folds=None, seed=0
+    )
     inputs, outputs = (Affine.of(v, active=standardize) for v in (X, y))
     process = fit_gaussian_process(inputs(X), outputs(y), lengthscale=0.8, random_state=0)
     assert found.process.kernel.lengthscale == 0.8
@@ -60,7 +62,9 @@ def test_lengthscales_of_the_mean_are_one_for_each_input_or_common():
     X, y = rows()
     sizes = {}
     for kind in ("gp", "gp-isotropic"):
-        process = gaussian_process(X, y, settings(mean_lengthscale=kind), 0).process
+        process = gaussian_process(
+            X, y, settings(mean_lengthscale=kind), folds=None, seed=0
+        ).process
         sizes[kind] = np.size(process.kernel.lengthscale)
     assert sizes == {"gp": 2, "gp-isotropic": 1}
 
@@ -68,7 +72,7 @@ def test_lengthscales_of_the_mean_are_one_for_each_input_or_common():
 def test_leave_one_out_predictions_do_not_see_their_row():
     X, y = rows()
     fixed = settings(mean_lengthscale=0.8)
-    before = gaussian_process(X, y, fixed, 0)
+    before = gaussian_process(X, y, fixed, folds=None, seed=0)
     assert np.all(np.abs(y - before.predictions) >= np.abs(y - before.mean.values(None, X)))
 
 
@@ -104,3 +108,16 @@ def test_predictions_of_lists_and_columns_are_vectors():
             return [[float(len(row))] for row in X]
 
     assert_array_equal(checked_prediction(Column(), [[1, 2], [3, 4]]), [2.0, 2.0])
+
+
+def test_with_folds_a_kernel_mean_does_not_see_the_fold_of_a_row():
+    X, y = np.linspace(-1, 1, 40)[:, None], np.sin(3 * np.linspace(-1, 1, 40))
+    fixed = settings(mean_lengthscale=0.5, standardize=False)
+    parts = [np.arange(20), np.arange(20, 40)]
+    folds = [(parts[1], parts[0]), (parts[0], parts[1])]
+    before = gaussian_process(X, y, fixed, folds=folds, seed=0).predictions
+    changed = y.copy()
+    changed[:20] += 5.0
+    after = gaussian_process(X, changed, fixed, folds=folds, seed=0).predictions
+    assert_allclose(after[:20], before[:20])
+    assert not np.allclose(after[20:], before[20:])

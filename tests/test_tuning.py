@@ -105,7 +105,7 @@ def test_scales_of_zero_do_not_decide_alone():
 def test_cross_fitting_evaluates_what_was_held_out(joint, symmetric):
     mean = {"mean_kernel": Gaussian(0.2), "mean_bound": 5.0} if joint else {}
     whole = problem(symmetric=symmetric, **(mean | ({"mean": None} if joint else {})))
-    fit = cross_fit(whole, folds(), Newton(tol=1e-6), Parallel())
+    fit, _ = cross_fit(whole, folds(), [Newton(tol=1e-6)] * len(folds()), Parallel())
     X, y = wave()
     for train, test in folds():
         part = BandProblem.from_data(

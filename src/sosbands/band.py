@@ -22,12 +22,14 @@ from sosbands.solvers import Newton, Solution
 from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, plain
 from sosbands.types import Array, Indices, Mask
 
-# Rows that the tuning and the shape of the kernel are learned from, if there are more.
+# Rows that the tuning (fewer for one or two inputs) and the shape of the kernel are learned from.
 _TUNING_ROWS, _SHAPE_ROWS = 1000, 400
-# Gap of the fold problems: their bands are compared, not used.
-_FOLD_TOL = 1e-2
+# Gap of the fold problems, many rows and few: their bands are compared, not used.
+_FOLD_TOL, _FEW_ROWS_TOL, _FEW_ROWS = 1e-2, 3e-2, 225
 # Lengthscales that are tried first, and evaluations of the refinement per dimension.
-_SIZES, _REFINEMENTS, _REFINED_ROWS = 5, 3, 500
+_SIZES, _REFINEMENTS, _REFINED_ROWS = 4, 2, 1000
+# The same if HSIC decides alone, as in the paper.
+_ALONE_SIZES, _ALONE_REFINEMENTS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 5
 # Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
 # features cost time and change nothing.
 _RANK, _FOLD_RANKS = 250, (25, 100)
@@ -223,7 +225,7 @@ class Rows:
             training_coverage=settings.training_coverage_for(symmetric=symmetric),
             symmetric=symmetric,
             feature_tol=_FEATURE_TOL if settings.standardize else _EXACT_TOL,
-            max_rank=self._rank(rank or min(max(n // 4, _FOLD_RANKS[0]), _FOLD_RANKS[1])),
+            max_rank=self._rank(rank or min(max(n // 6, _FOLD_RANKS[0]), _FOLD_RANKS[1])),
         )
 
     def solve(self, rng: np.random.Generator) -> tuple[Solution, Tuning | None]:
@@ -233,7 +235,7 @@ class Rows:
         lengthscale, factor, symmetric = plain(shape), 1.0, self._sides[0]
         searches = len(self._sides) + len(settings.width_factors) > 2
         if self.residuals.any() and len(self.folds) > 1 and (self._tunes_kernel or searches):
-            part = self.sample(_TUNING_ROWS, rng)
+            part = self.sample(min(_TUNING_ROWS, 250 * (1 + self.Z.shape[1])), rng)
             tuning = part._tune(shape)
             lengthscale, symmetric = tuning.chosen.lengthscale, tuning.chosen.symmetric
             factor = tuning.chosen.width_weight / settings.width_weight_for(len(part.Z))
@@ -265,16 +267,19 @@ class Rows:
         settings, n = self.settings, len(self.Z)
         sizes = self._sizes() if self._tunes_kernel else (1.0,)
         per_input = settings.anisotropy == "hsic" and np.size(shape) > 1
+        alone = settings.anisotropy == "hsic"
         refine = 0
-        if self._tunes_kernel and (per_input or n >= _REFINED_ROWS):
-            refine = _REFINEMENTS * (np.size(shape) if per_input else 1)
+        if self._tunes_kernel and alone:
+            refine = _ALONE_REFINEMENTS * np.size(shape)
+        elif self._tunes_kernel and n >= _REFINED_ROWS:
+            refine = _REFINEMENTS
         weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
-        trials = len(sizes) + len(weights) - 1 + len(self._sides) - 1 + refine
+        trials = len(sizes) + len(weights) + len(self._sides) - 1 + refine
         with Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
                 state=self.problem,
                 folds=self.folds,
-                solver=settings.solver_with(_FOLD_TOL),
+                solver=settings.solver_with(_FOLD_TOL if n > _FEW_ROWS else _FEW_ROWS_TOL),
                 width_weights=weights,
                 coverages={
                     side: settings.training_coverage_for(symmetric=side) for side in (True, False)
@@ -285,10 +290,14 @@ class Rows:
                 parallel=parallel,
                 progress=Progress(trials, "tuning", settings.verbose > 0),
             )
-            return search.run(shape, sizes, per_input=per_input, refine=refine)
+            return search.run(
+                shape, sizes, per_input=per_input, refine=refine, criterion_alone=alone
+            )
 
     def _sizes(self) -> tuple[float, ...]:
         """Factors of the shape, from what n rows can resolve to nearly constant scales."""
+        if self.settings.anisotropy == "hsic":
+            return _ALONE_SIZES
         least = (100 / max(len(self.Z), 100)) ** 0.25
         return tuple(np.geomspace(least, 4.5, _SIZES).tolist())
 
@@ -318,7 +327,7 @@ class Rows:
         rows = self.sample(_SHAPE_ROWS, rng)
         sizes = np.sqrt(np.abs(rows.residuals))
         process = fit_gaussian_process(
-            rows.Z, sizes - sizes.mean(), n_starts=2, random_state=int(rng.integers(2**31))
+            rows.Z, sizes - sizes.mean(), n_starts=1, random_state=int(rng.integers(2**31))
         )
         if process.nugget > _NO_SIGNAL:
             return np.full(self.Z.shape[1], np.sqrt(self.Z.shape[1]))

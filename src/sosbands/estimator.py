@@ -38,7 +38,7 @@ from sosbands.conformal import (
 from sosbands.inputs import BandInputs, Extrapolation, is_frame, row_blocks
 from sosbands.means import cross_fitted, frozen, gaussian_process
 from sosbands.settings import BandSettings
-from sosbands.solvers import Status
+from sosbands.solvers import Solution, Status
 from sosbands.splits import calibration_split, check_partition, cross_fitting_folds
 from sosbands.types import Array, Indices
 
@@ -96,7 +96,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         θᶠ. "hsic" makes the dependence between out-of-fold residuals and scales largest.
     anisotropy : {"likelihood", "hsic", "none"}
         Where the relative lengthscales of several inputs come from: a Gaussian process for the size
-        of the residuals; HSIC for each, as in the paper; or they are all equal.
+        of the residuals; HSIC for each, alone and in wide bounds, as in the paper; or they are all
+        equal.
     criterion : {"hsic", "distance_correlation", "mutual_information"}
         What "hsic" above stands for; the others are there for comparison.
     residual_power : {1, 2}
@@ -457,7 +458,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         companions = self._companions(X, groups, weights)
         X = self._new_rows(X)
-        self._warn_of_shortage(levels)
+        self._warn_of_shortage(self.calibration_, levels)
         out = np.empty((X.shape[0], 2, len(levels)))
         for rows in row_blocks(X):
             part = _safe_indexing(X, rows)
@@ -494,7 +495,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
                 'symmetric=True and calibration="split"'
             )
-        mean, scale = self.band_.mean_and_scale(self._new_rows(X))
+        X = self._new_rows(X)
+        self._warn_of_shortage(self._signed, levels)
+        mean, scale = self.band_.mean_and_scale(X)
         q = self._signed.quantiles(levels)
         with np.errstate(invalid="ignore"):
             step = np.where(np.isinf(q), q, scale[:, None] * q)
@@ -554,15 +557,19 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._extrapolation = Extrapolation.of(B, rng)
         chosen = rng.permutation(len(B))[:_BANDWIDTH_ROWS]
         self._bandwidth_inputs = band.sees.inputs(B[chosen])
+        self._warn_of_status(solution)
+
+    def _warn_of_status(self, solution: Solution) -> None:
+        """Say so if a band was not found, or has no width."""
         if not solution.status.optimal:
             warnings.warn(
                 f"the band problem was solved to a gap of {solution.gap:.1e} only: "
                 f"{solution.status.value}; intervals stay valid, but may be wider than need be",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         elif solution.status is Status.ZERO_SCALE:
-            warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=3)
+            warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=4)
 
     def _fit_plus(self, X: Any, y: Array, groups: Array | None, settings: BandSettings) -> None:
         """CV+: everything is learned anew without each fold, and once with all rows."""
@@ -573,6 +580,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         for learned, (_, test) in zip(self._folds, folds, strict=True):
             scores.append(learned.family(_safe_indexing(X, test)).scores(y[test]))
         self._keep(self._learn(X, y, np.arange(len(y)), groups, settings), X)
+        for learned in self._folds:
+            self._warn_of_status(learned.band.solution)
         self.calibration_ = PlusCalibration(tuple(scores))
 
     def _calibrate(
@@ -642,13 +651,14 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The inputs in units in which one bandwidth suits all columns."""
         return self.band_.band.sees.inputs(self.band_.inputs(X))
 
-    def _warn_of_shortage(self, levels: Sequence[float]) -> None:
-        needed = self.calibration_.shortage(levels)
+    def _warn_of_shortage(self, calibration: Any, levels: Sequence[float]) -> None:
+        needed = calibration.shortage(levels)
         if needed is not None:
-            kind = " in every group" if isinstance(self.calibration_, GroupCalibration) else ""
+            kind = " in every group" if isinstance(calibration, GroupCalibration) else ""
+            hardest = max(levels, key=lambda level: max(level, 1 - level))
             warnings.warn(
-                f"a level of {max(levels):g} needs at least {needed} calibration rows{kind}: "
-                "intervals without them are infinite",
+                f"a level of {hardest:g} needs at least {needed} calibration rows{kind}: intervals "
+                "without them are infinite",
                 UserWarning,
                 stacklevel=3,
             )
@@ -709,6 +719,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """X as the user's models want it, its names and its number of columns checked."""
         if not is_frame(X):
             X = check_array(X, dtype=None, ensure_all_finite=False)
+        if X.shape[0] == 0:
+            raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 

@@ -221,9 +221,14 @@ class _Search:
             starts = self._separate_starts(coarse, common, n_starts)
             ends = [self._ascend(coarse, start, _SHORT) for start in starts]
             best = max(ends, key=lambda end: evidence(end)[0])
-        best, used = self._ascend(evidence, best, _LONG), len(order[:_SAMPLE])
-        if len(order) > used:
+        used = min(len(order), _SAMPLE)
+        if len(order) > _COARSE and self._landmarks(best, order[:_LOW_RANK_ROWS]) is not None:
+            best = self._ascend(coarse, best, _LONG)
             evidence, best, used = self._correct(best, order)
+        else:
+            best = self._ascend(evidence, best, _LONG)
+            if len(order) > used:
+                evidence, best, used = self._correct(best, order)
         # White noise also fits a kernel whose lengthscale is tiny, but no mean should follow it.
         noise = np.append(best[:-1], np.log(_NUGGETS[1]))
         best = max(noise, best, key=lambda t: evidence(t)[0] + _NO_GAIN * (t is noise))
@@ -233,18 +238,23 @@ class _Search:
         """A few iterations with more rows, by landmarks if these can stand for the kernel."""
         rows = order[:_LOW_RANK_ROWS]
         for _ in range(2):  # the second time with the landmarks of a better θ
-            theta = np.exp(best[:-1]) * np.ones(self.Z.shape[1])
-            made = factorize(
-                Gaussian(_plain(theta)), self.Z[rows], tol=_LANDMARK_TOL, max_rank=_LANDMARKS
-            )
-            if made.trace_residual > _UNEXPLAINED * np.exp(best[-1]):
+            landmarks = self._landmarks(best, rows)
+            if landmarks is None:
                 rows = order[:_DENSE_ROWS]
                 evidence = self._dense(rows)
             else:
-                evidence = partial(low_rank_evidence, landmarks=made.features.landmarks)
+                evidence = partial(low_rank_evidence, landmarks=landmarks)
                 evidence = partial(evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
             best = self._ascend(evidence, best, _CORRECTION)
         return evidence, best, len(rows)
+
+    def _landmarks(self, best: Array, rows: Indices) -> Array | None:
+        """Rows that can stand for all of them; None if too many would be needed."""
+        theta = np.exp(best[:-1]) * np.ones(self.Z.shape[1])
+        kernel = Gaussian(_plain(theta))
+        made = factorize(kernel, self.Z[rows], tol=_LANDMARK_TOL, max_rank=_LANDMARKS)
+        enough = made.trace_residual <= _UNEXPLAINED * np.exp(best[-1])
+        return made.features.landmarks if enough else None
 
     def _dense(self, rows: Indices) -> Evidence:
         return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from sosbands.conformal import IntervalFamily
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.metrics import interval_score
 from sosbands.problem import BandProblem
-from sosbands.solvers import Solver
+from sosbands.solvers import Newton, Solution, Solver
 from sosbands.types import Array, Indices
 
 Criterion: TypeAlias = Literal["hsic", "distance_correlation", "mutual_information"]
@@ -35,6 +35,9 @@ Lengthscale: TypeAlias = float | tuple[float, ...]
 _LEVEL = 0.9
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
+# Two sides are tried if the residuals are more skewed than this.
+_SKEWED = 0.1
+_TINY = float(np.finfo(float).tiny)
 # A richer band must have a better interval score, by this fraction of 1/√n: one with a larger b or
 # with two sides, and one that is less smooth than the middle of the lengthscales.
 _MARGIN, _CALM_MARGIN = 0.2, 0.3
@@ -65,12 +68,19 @@ class CrossFit:
         zero = np.zeros(len(self.residuals))
         if self.scales.ndim == 1:
             # A floor far below any useful scale keeps single rows from deciding alone.
-            floor = 1e-3 * float(self.scales.mean()) + np.finfo(float).tiny
+            floor = 1e-3 * float(self.scales.mean()) + _TINY
             family = IntervalFamily.around(zero, np.maximum(self.scales, floor))
         else:
             family = IntervalFamily.between(zero, self.scales)
         q = np.quantile(family.scores(self.residuals), [level])
         return float(interval_score(self.residuals, family.intervals(q)[:, :, 0], level))
+
+    def skewness(self) -> float:
+        """How far from symmetric r/scale is: |upper + lower − 2 median|/(upper − lower), 80 %."""
+        widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
+        ratio = self.residuals / np.maximum(widths, 1e-3 * float(widths.mean()) + _TINY)
+        low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
+        return float(abs(high + low - 2 * middle) / max(high - low, _TINY))
 
 
 def dependence(criterion: Criterion, u: Array, v: Array) -> float:
@@ -80,27 +90,36 @@ def dependence(criterion: Criterion, u: Array, v: Array) -> float:
     return hsic(u, v) if criterion == "hsic" else distance_correlation(u, v)
 
 
-def cross_fit(problem: BandProblem, folds: Folds, solver: Solver, parallel: Parallel) -> CrossFit:
+def cross_fit(
+    problem: BandProblem,
+    folds: Folds,
+    solvers: Sequence[Solver],
+    parallel: Parallel,
+) -> tuple[CrossFit, list[Solution]]:
     """Solve on each fold's training rows, evaluate on its held-out rows."""
     problem.basis  # noqa: B018 (computed once, shared by the folds)
-    parts = parallel(delayed(_held_out)(problem, *fold, solver) for fold in folds)
-    return CrossFit(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts = parallel(
+        delayed(_held_out)(problem, *fold, solver)
+        for fold, solver in zip(folds, solvers, strict=True)
+    )
+    residuals, scales, solutions = zip(*parts, strict=True)
+    return CrossFit(np.concatenate(residuals), np.concatenate(scales)), list(solutions)
 
 
 def _held_out(
     problem: BandProblem, train: Indices, test: Indices, solver: Solver
-) -> tuple[Array, Array]:
-    """Residuals and scales of held-out rows."""
+) -> tuple[Array, Array, Solution]:
+    """Residuals and scales of held-out rows, and the solution they come from."""
     solution = solver.solve(problem.subset(train))
     residuals = problem.targets[test]
     if problem.mean_kernel is not None:
         residuals = residuals - solution.mean(problem.X[test])
-    return residuals, solution.scale(problem.X[test])
+    return residuals, solution.scale(problem.X[test]), solution
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate: what was tried, and what came out."""
+    """One candidate: what was tried, and what came out (dependence, score and skewness)."""
 
     lengthscale: Lengthscale
     width_weight: float
@@ -108,6 +127,7 @@ class Trial:
     symmetric: bool
     criterion: float
     interval_score: float
+    skewness: float
 
 
 @dataclass(frozen=True)
@@ -172,6 +192,8 @@ class BandSearch:
     parallel : joblib.Parallel
         Runs the folds.
     progress : Progress
+    starts : dict
+        Solutions of every fold from which later trials start, by the number of sides.
     """
 
     state: Callable[[Lengthscale], BandProblem]
@@ -184,8 +206,17 @@ class BandSearch:
     power: int
     parallel: Parallel
     progress: Progress
+    starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
-    def run(self, shape: Array, sizes: Sequence[float], *, per_input: bool, refine: int) -> Tuning:
+    def run(
+        self,
+        shape: Array,
+        sizes: Sequence[float],
+        *,
+        per_input: bool,
+        refine: int,
+        criterion_alone: bool = False,
+    ) -> Tuning:
         """Find the size of the lengthscales, then b, then the sides, then refine.
 
         The criterion chooses the lengthscale, the interval score all else; the score is noisy, so
@@ -203,6 +234,8 @@ class BandSearch:
             Whether the refinement moves every input's lengthscale, or the common factor.
         refine : int
             Evaluations of the refinement, a trust-region search.
+        criterion_alone : bool
+            The lengthscale is the criterion's, whatever the interval score says.
         """
         weights, symmetric = sorted(self.width_weights), self.sides[0]
         middle = weights[len(weights) // 2]
@@ -210,19 +243,23 @@ class BandSearch:
         trials = [self._trial(problem, middle, symmetric) for problem in problems]
         place = max(range(len(sizes)), key=lambda i: trials[i].criterion)
         problem, best = problems[place], trials[place]
-        rivals = [
-            best if weight == middle else self._trial(problem, weight, symmetric)
-            for weight in weights
-        ]
-        trials += [trial for trial in rivals if trial is not best]
-        chosen = self._simplest(rivals, _MARGIN)
+        chosen = best
+        for weight in weights[: len(weights) // 2][::-1]:
+            trials.append(self._trial(problem, weight, symmetric))
+            chosen = self._simplest([trials[-1], chosen], _MARGIN)
+        if chosen is best:  # more weight helped so far
+            for weight in weights[len(weights) // 2 + 1 :]:
+                trials.append(self._trial(problem, weight, symmetric))
+                chosen = self._simplest([chosen, trials[-1]], _MARGIN)
         calm = len(sizes) // 2
-        if place < calm:  # where there is little to adapt to, dependence is noise
+        if (
+            place < calm and not criterion_alone
+        ):  # where there is little to adapt to, dependence is noise
             trials.append(self._trial(problems[calm], weights[0], symmetric))
             chosen = self._simplest([trials[-1], chosen], _CALM_MARGIN)
             if chosen is trials[-1]:
                 place, problem = calm, problems[calm]
-        for other in self.sides[1:]:
+        for other in self.sides[1:] if best.skewness > _SKEWED else ():
             trials.append(self._trial(problem, chosen.width_weight, other))
             chosen = self._simplest([chosen, trials[-1]], _MARGIN)
         if refine > 0 and len(sizes) > 1:
@@ -238,6 +275,13 @@ class BandSearch:
             chosen = max([chosen, *found], key=lambda trial: trial.criterion)
         self.progress.close()
         return Tuning(tuple(trials), chosen, self.criterion, problem.n)
+
+    def _solvers(self, problem: BandProblem) -> list[Solver]:
+        """One for each fold, started from the first trial's solution with as many sides."""
+        starts = self.starts.get(problem.symmetric)
+        if starts is None or not problem.soft or not isinstance(self.solver, Newton):
+            return [self.solver] * len(self.folds)
+        return [replace(self.solver, start=start) for start in starts]
 
     def _simplest(self, rivals: Sequence[Trial], margin: float) -> Trial:
         """The first of the trials that no later one beats by more than margin/√n."""
@@ -261,21 +305,25 @@ class BandSearch:
         """The trials of a trust-region search for the lengthscale, at the chosen plan."""
         found: list[Trial] = []
         free = np.size(shape) if per_input else 1
+        start = np.full(free, np.log(size))
 
         def gain(logarithms: Array) -> float:
+            if np.array_equal(logarithms, start):
+                return chosen.criterion
             factor = np.exp(logarithms if per_input else logarithms[0])
             problem = self.state(plain(shape * factor))
             found.append(self._trial(problem, chosen.width_weight, chosen.symmetric))
             return found[-1].criterion
 
         bounds = [(float(np.log(limits[0])), float(np.log(limits[1])))] * free
-        climb(gain, np.full(free, np.log(size)), bounds, budget)
+        climb(gain, start, bounds, budget + 1)  # the start costs nothing
         return found
 
     def _trial(self, problem: BandProblem, width_weight: float, symmetric: bool) -> Trial:
         plan = {"width_weight": width_weight, "training_coverage": self.coverages[symmetric]}
         variant = problem.variant(**plan, symmetric=symmetric)
-        fit = cross_fit(variant, self.folds, self.solver, self.parallel)
+        fit, solutions = cross_fit(variant, self.folds, self._solvers(variant), self.parallel)
+        self.starts.setdefault(symmetric, solutions)
         self.progress.step()
         return Trial(
             lengthscale=problem.scale_kernels[0].lengthscale,
@@ -283,6 +331,7 @@ class BandSearch:
             symmetric=symmetric,
             criterion=fit.dependence(self.criterion, power=self.power),
             interval_score=fit.interval_score(),
+            skewness=fit.skewness(),
         )
 
 

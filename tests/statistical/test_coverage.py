@@ -37,6 +37,7 @@ class Draw:
     y_new: np.ndarray
 
 
+@pytest.mark.filterwarnings("ignore:a level of:UserWarning")  # groups may be small
 @pytest.mark.parametrize("number", CASES)
 def test_intervals_cover_as_often_as_they_promise(number, replications):
     hits = {mode: np.zeros(len(LEVELS), dtype=int) for mode in MODES}

@@ -9,7 +9,7 @@ at C for the rows that a soft band misses. A coarse problem on a sample of the r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from sosbands.primal import (
     zero_level,
 )
 from sosbands.problem import BandProblem
-from sosbands.solvers.base import Candidate, Clock, Solver, Status
+from sosbands.solvers.base import Candidate, Clock, Solution, Solver, Status
 from sosbands.solvers.path import State, follow
 from sosbands.solvers.reduction import Reduction, Restricted
 from sosbands.solvers.threads import one_blas_thread
@@ -34,6 +34,7 @@ from sosbands.types import Array
 _FEW_ROWS = 180  # up to here all rows move at once
 _SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
 _COARSE_TOL = 0.03
+_ELSEWHERE = 30.0  # how much further up the path a solution of another problem is taken up
 _PATIENCE = 2  # rounds without progress that are forgiven
 # A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
 # recover from M, then to where it is just possible; each time the certificate is the problem's own.
@@ -50,14 +51,20 @@ class Newton(Solver):
         Certified relative gap to reach.
     max_iter : int, default=1000
         Largest number of Newton steps.
+    start : Solution, optional
+        Of a similar problem with the same rows and sides, say with another lengthscale: takes the
+        place of the coarse problem that many rows start from, and changes nothing but the time.
     """
 
     tol: float = 1e-6
     max_iter: int = 1000
+    start: Solution | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be met."""
         self._check_settings()
+        if self.start is not None and not isinstance(self.start, Solution):
+            raise TypeError(f"start must be a Solution, got {type(self.start).__name__}")
 
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """Yield one candidate per pass over all rows."""
@@ -142,6 +149,16 @@ class Newton(Solver):
 
     def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""
+        if self.start is not None and problem.n > _FEW_ROWS:
+            if self.start.multipliers.shape != (problem.sides, problem.n):
+                raise ValueError(
+                    f"start has multipliers of shape {self.start.multipliers.shape}, this problem "
+                    f"has {(problem.sides, problem.n)}: start from one with the same rows and sides"
+                )
+            fit = evaluate(self.start.problem, self.start.point)
+            working = WorkingSet.from_coarse(units, np.arange(problem.n), self.start, fit)
+            working.mu *= _ELSEWHERE
+            return working
         coarsening = 6 if problem.soft else 16
         if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
