@@ -299,7 +299,9 @@ class Rows:
         if self.settings.anisotropy == "hsic":
             return _ALONE_SIZES
         least = (100 / max(len(self.Z), 100)) ** 0.25
-        return tuple(np.geomspace(least, 4.5, _SIZES).tolist())
+        # The likelihood of several lengthscales knows their size roughly already.
+        known = self.settings.anisotropy == "likelihood" and self.Z.shape[1] > 1
+        return tuple(np.geomspace(least, 4.5, _SIZES - known).tolist())
 
     def _shape(self, rng: np.random.Generator) -> Array:
         """Relative lengthscales of the inputs; the lengthscales themselves if they are given."""

@@ -111,8 +111,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     mean_weight : "auto" or float
         a, the weight of the squared error of a joint mean. "auto": 0, or 1000 if not symmetric.
     width_weight : "auto" or float
-        b, the weight of the mean of f. "auto": n/10 or three times that, at least 10, whichever
-        has the better out-of-fold interval score.
+        b, the weight of the mean of f. "auto": once, three times or ten times min(n/10, 5√n), and
+        at least 10, whichever has the better out-of-fold interval score.
     trace_penalty, ridge_penalty : float
         λ₁ and λ₂.
     training_coverage : "auto" or float

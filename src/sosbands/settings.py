@@ -17,8 +17,8 @@ _CHOICES = {
     "anisotropy": ("likelihood", "hsic", "none"),
     "criterion": ("hsic", "distance_correlation", "mutual_information"),
 }
-# b at 100 rows, what it is multiplied with for tuning, and the least it may become.
-_WIDTH_WEIGHT_AT_100, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
+# The least b, and what b is multiplied with for tuning.
+_LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # Fewer rows than this are too few for trees to guess the size of residuals.
 _DIFFICULTY_ROWS = 1000
 # With fewer rows the band around a kernel mean is symmetric unless the user says otherwise.
@@ -123,7 +123,7 @@ class BandSettings:
     def width_weight_for(self, n: int) -> float:
         """b for n rows."""
         if self.width_weight == "auto":
-            return _WIDTH_WEIGHT_AT_100 * max(n / 100, 1.0)
+            return max(_LEAST_WIDTH_WEIGHT, min(0.1 * n, 5.0 * float(np.sqrt(n))))
         return float(self.width_weight)
 
     def mean_weight_for(self, *, symmetric: bool) -> float:
