@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
     from sosbands.kernels import Gaussian, Kernel, Linear, Matern
     from sosbands.problem import BandProblem
+    from sosbands.score_tuning import tune_score
     from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution, Solver, Status
-    from sosbands.tuning import tune_score
 
 # Where each public name lives; modules are imported when a name is first used (PEP 562).
 _HOMES = {
@@ -27,7 +27,7 @@ _HOMES = {
     "Solution": "sosbands.solvers",
     "Solver": "sosbands.solvers",
     "Status": "sosbands.solvers",
-    "tune_score": "sosbands.tuning",
+    "tune_score": "sosbands.score_tuning",
 }
 
 __all__ = [

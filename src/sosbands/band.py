@@ -114,13 +114,7 @@ def learn_band(
     own_mean = preliminary.process is not None
     process = preliminary.process if settings.joint else None
     residuals = (y - preliminary.predictions) / outputs.scale
-    known = np.isfinite(residuals)
-    inliers = known & ~_outliers(residuals, known, settings.remove_outliers)
-    if inliers.sum() < min(5, known.sum()):
-        raise ValueError(
-            f"remove_outliers={settings.remove_outliers!r} leaves {inliers.sum()} of {len(y)} rows "
-            "to learn from, at least 5 are needed: raise it"
-        )
+    inliers = _inliers(residuals, settings.remove_outliers)
     unit = _root_mean_square(residuals[inliers]) if settings.standardize and not process else 1.0
     sees, Z, weights = ScaleInputs.learn(
         B,
@@ -150,7 +144,7 @@ def learn_band(
         unit=unit,
         solution=solution,
         tuning=tuning,
-        n_outliers=int(np.sum(known & ~inliers)),
+        n_outliers=int(np.isfinite(residuals).sum() - inliers.sum()),
     )
 
 
@@ -340,10 +334,17 @@ def _root_mean_square(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2))) or 1.0
 
 
-def _outliers(residuals: Array, known: Mask, threshold: float | None) -> Mask:
-    """Rows whose residual is beyond `threshold` robust standard deviations of the residuals."""
+def _inliers(residuals: Array, threshold: float | None) -> Mask:
+    """Known residuals, but for those beyond `threshold` robust standard deviations of them."""
+    known = np.isfinite(residuals)
     if threshold is None:
-        return np.zeros(len(residuals), dtype=bool)
+        return known
     centred = np.abs(residuals - np.median(residuals[known]))
     deviation = 1.4826 * float(np.median(centred[known]))
-    return np.asarray(known & (centred > threshold * deviation) & (deviation > 0))
+    inliers = known & ~((centred > threshold * deviation) & (deviation > 0))
+    if inliers.sum() < min(5, known.sum()):
+        raise ValueError(
+            f"remove_outliers={threshold!r} leaves {inliers.sum()} of {len(residuals)} rows "
+            "to learn from, at least 5 are needed: raise it"
+        )
+    return inliers

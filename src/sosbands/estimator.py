@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,60 +13,19 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from sosbands.band import Band, learn_band
-from sosbands.conformal import (
-    GroupCalibration,
-    IntervalFamily,
-    LocalizedCalibration,
-    PlusCalibration,
-    SignedCalibration,
-    SplitCalibration,
-    WeightedCalibration,
-    checked_levels,
-    effective_bandwidth,
-    named,
-)
-from sosbands.inputs import BandInputs, Extrapolation, is_frame, row_blocks
-from sosbands.means import cross_fitted, frozen, gaussian_process
+from sosbands.calibrator import Calibrator, learn_folds
+from sosbands.conformal import GroupCalibration, PlusCalibration, checked_levels
+from sosbands.inputs import Extrapolation, row_blocks
+from sosbands.learned_band import BandLearner, LearnedBand
 from sosbands.settings import BandSettings
 from sosbands.solvers import Solution, Status
-from sosbands.splits import calibration_split, check_partition, cross_fitting_folds
-from sosbands.types import Array, Indices
+from sosbands.splits import calibration_split
+from sosbands.types import Array
+from sosbands.validation import labelled_rows, new_rows
 
-_MIN_ROWS = 10
 _MODES = ("split", "cv+", "localized", None)
-# Pre-training rows that choose the bandwidth of a localized calibration.
-_BANDWIDTH_ROWS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedBand:
-    """A band with what it sees of X."""
-
-    inputs: BandInputs
-    band: Band
-
-    def mean(self, X: Any) -> Array:
-        """m at the rows of X."""
-        return self.band.mean(X, self.inputs(X))
-
-    def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
-        """m and √f, or m and (f_low, f_up)."""
-        return self.band.mean_and_scale(X, self.inputs(X))
-
-    def family(self, X: Any) -> IntervalFamily:
-        """The nested intervals at the rows of X, before calibration."""
-        mean, scale = self.mean_and_scale(X)
-        build = IntervalFamily.around if self.band.symmetric else IntervalFamily.between
-        return build(mean, scale)
 
 
 class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -307,11 +265,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         named = None if groups is None else check_array(groups, ensure_2d=False, dtype=None)
         if named is not None and len(named) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(named)} names")
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._weights: Callable[[Any], Array] | None = None
-        self.calibration_: Any = None
-        self._signed: SignedCalibration | None = None
-        self._folds: list[LearnedBand] = []
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.estimator, FrozenEstimator):
             warnings.warn(
                 "the estimator is frozen: the rows that trained it must not be among those given "
@@ -319,18 +273,13 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=2,
             )
+        learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
         if self.calibration == "cv+":
-            self._fit_plus(X, y, named, settings)
-            return self
-        held_out = None
-        train = np.arange(len(y))
-        if self.calibration is not None:
-            train, held_out = calibration_split(
-                len(y), self.calibration_size, cv=self.cv, groups=named, seed=self._seed
-            )
-        self._keep(self._learn(X, y, train, named, settings), _safe_indexing(X, train))
-        if held_out is not None:
-            self._calibrate(_safe_indexing(X, held_out), y[held_out])
+            self._fit_folds(X, y, named, learner)
+        else:
+            self._fit_split(X, y, named, learner)
+        for learned in (self.band_, *self._calibrator.folds):
+            _warn_of_status(learned.band.solution)
         return self
 
     def conformalize(
@@ -357,9 +306,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("give groups or weights to conformalize, not both")
         check_is_fitted(self)
         given = weights(X) if callable(weights) else weights
-        X, y = self._rows(X, y, reset=False)
-        self._calibrate(X, y, groups=groups, weights=given)
-        self._weights = weights if callable(weights) else None
+        X, y = labelled_rows(self, X, y, reset=False)
+        ratio = weights if callable(weights) else None
+        self._calibrate(X, y, groups=groups, weights=given, ratio=ratio)
         return self
 
     def partial_conformalize(
@@ -386,18 +335,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 'calibration="cv+" has no rows to add to: all of them trained; use conformalize '
                 "with the new rows alone"
             )
-        companions = self._companions(X, groups, weights)
-        X, y = self._rows(X, y, reset=False)
-        family = self.band_.family(X)
-        if isinstance(self.calibration_, LocalizedCalibration):
-            companions = [self._local_inputs(X)]
-        calibration = self.calibration_.extended(family.scores(y), *companions)
-        if isinstance(calibration, LocalizedCalibration):
-            bandwidth = effective_bandwidth(self._bandwidth_inputs, len(calibration.scores))
-            calibration = replace(calibration, bandwidth=bandwidth)
-        self.calibration_ = calibration
-        if self._signed is not None:
-            self._signed = self._signed.extended(family.signed_scores(y))
+        companions = self._calibrator.companions(X, groups, weights)
+        X, y = labelled_rows(self, X, y, reset=False)
+        self._record(self._calibrator.extended(X, y, companions))
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -415,7 +355,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n,), or two of them
         """
         check_is_fitted(self)
-        X = self._new_rows(X)
+        X = new_rows(self, X)
         if not return_std:
             return self.band_.mean(X)
         mean, scale = self.band_.mean_and_scale(X)
@@ -424,7 +364,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict_scale(self, X: Any) -> Array:
         """√f of shape (n,), or f_low and f_up of shape (n, 2) for a two-sided band."""
         check_is_fitted(self)
-        return self.band_.mean_and_scale(self._new_rows(X))[1]
+        return self.band_.mean_and_scale(new_rows(self, X))[1]
 
     def predict_interval(
         self,
@@ -456,14 +396,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "predict_interval needs calibration rows: call conformalize(X_cal, y_cal) first, "
                 'or fit with calibration="split"'
             )
-        companions = self._companions(X, groups, weights)
-        X = self._new_rows(X)
-        self._warn_of_shortage(self.calibration_, levels)
-        out = np.empty((X.shape[0], 2, len(levels)))
-        for rows in row_blocks(X):
-            part = _safe_indexing(X, rows)
-            out[rows] = self._intervals(part, levels, [c[rows] for c in companions], rows.start)
-        out = self._clipped(out)
+        companions = self._calibrator.companions(X, groups, weights)
+        X = new_rows(self, X)
+        _warn_of_shortage(self.calibration_, levels)
+        out = self._clipped(self._calibrator.intervals(X, levels, companions))
         return out[:, :, 0] if scalar else out
 
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
@@ -489,16 +425,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "predict_quantiles needs calibration rows: call conformalize(X_cal, y_cal) first, "
                 'or fit with calibration="split"'
             )
-        if self._signed is None:
+        signed = self._calibrator.signed
+        if signed is None:
             raise ValueError(
                 "predict_quantiles needs a symmetric band and a plain split calibration, got "
                 f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
                 'symmetric=True and calibration="split"'
             )
-        X = self._new_rows(X)
-        self._warn_of_shortage(self._signed, levels)
+        X = new_rows(self, X)
+        _warn_of_shortage(signed, levels)
         mean, scale = self.band_.mean_and_scale(X)
-        q = self._signed.quantiles(levels)
+        q = signed.quantiles(levels)
         with np.errstate(invalid="ignore"):
             step = np.where(np.isinf(q), q, scale[:, None] * q)
         out = self._clipped(mean[:, None] + step)
@@ -511,7 +448,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         distance to the nearest neighbour that 5 % of those rows exceed among themselves.
         """
         check_is_fitted(self)
-        X = self._new_rows(X)
+        X = new_rows(self, X)
         return np.concatenate(
             [
                 self._extrapolation(self.band_.inputs(_safe_indexing(X, rows)))
@@ -519,29 +456,29 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ]
         )
 
-    def _learn(
-        self, X: Any, y: Array, train: Indices, groups: Array | None, settings: BandSettings
-    ) -> LearnedBand:
-        """Steps 1 to 3 of algorithm 1 on some of the rows."""
-        X, y = _safe_indexing(X, train), y[train]
-        named = None if groups is None else groups[train]
-        inputs = BandInputs.learn(X, y, self.band_transformer)
-        B = inputs(X)
-        folds = cross_fitting_folds(X, y, cv=self.cv, groups=named, seed=self._seed)
-        if self.estimator is None:
-            exchangeable = named is None and isinstance(self.cv, Integral)
-            preliminary = gaussian_process(
-                B, y, settings, folds=None if exchangeable else folds, seed=self._seed
-            )
-        elif isinstance(self.estimator, FrozenEstimator):
-            preliminary = frozen(self.estimator, X)
-        else:
-            preliminary = cross_fitted(self.estimator, X, y, folds, self.n_jobs)
-        band = learn_band(B, y, preliminary, folds=folds, settings=settings, seed=self._seed)
-        return LearnedBand(inputs, band)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_calibrator")  # a fit that failed leaves n_features_in_ behind
 
-    def _keep(self, learned: LearnedBand, X: Any) -> None:
-        """Record what was learned from the pre-training rows X."""
+    def _fit_split(self, X: Any, y: Array, groups: Array | None, learner: BandLearner) -> None:
+        """Some rows train and the others calibrate, or all train."""
+        train, held_out = np.arange(len(y)), None
+        if self.calibration is not None:
+            train, held_out = calibration_split(
+                len(y), self.calibration_size, cv=self.cv, groups=groups, seed=learner.seed
+            )
+        part, named = _safe_indexing(X, train), None if groups is None else groups[train]
+        self._keep(learner.learn(part, y[train], named), part, learner.seed)
+        if held_out is not None:
+            self._calibrate(_safe_indexing(X, held_out), y[held_out])
+
+    def _fit_folds(self, X: Any, y: Array, groups: Array | None, learner: BandLearner) -> None:
+        """CV+: all rows train, and those of each fold calibrate the band without it."""
+        folds, calibration = learn_folds(learner, X, y, groups)
+        self._keep(learner.learn(X, y, groups), X, learner.seed)
+        self._record(self._calibrator.with_folds(folds, calibration))
+
+    def _keep(self, learned: LearnedBand, X: Any, seed: int) -> None:
+        """Record what was learned from the pre-training rows X, not calibrated yet."""
         solution, band = learned.band.solution, learned.band
         self.band_ = learned
         self.estimator_ = getattr(band.mean_model, "estimator", None)
@@ -552,116 +489,19 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.tuning_ = band.tuning
         self.n_train_ = X.shape[0]
         self.n_outliers_ = band.n_outliers
-        rng = np.random.default_rng(self._seed)
+        rng = np.random.default_rng(seed)
         B = learned.inputs(X)
         self._extrapolation = Extrapolation.of(B, rng)
-        chosen = rng.permutation(len(B))[:_BANDWIDTH_ROWS]
-        self._bandwidth_inputs = band.sees.inputs(B[chosen])
-        self._warn_of_status(solution)
+        self._record(Calibrator.of(learned, B, rng, seed))
 
-    def _warn_of_status(self, solution: Solution) -> None:
-        """Say so if a band was not found, or has no width."""
-        if not solution.status.optimal:
-            warnings.warn(
-                f"the band problem was solved to a gap of {solution.gap:.1e} only: "
-                f"{solution.status.value}; intervals stay valid, but may be wider than need be",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        elif solution.status is Status.ZERO_SCALE:
-            warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=4)
-
-    def _fit_plus(self, X: Any, y: Array, groups: Array | None, settings: BandSettings) -> None:
-        """CV+: everything is learned anew without each fold, and once with all rows."""
-        folds = cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self._seed)
-        check_partition(folds, len(y))
-        self._folds = [self._learn(X, y, train, groups, settings) for train, _ in folds]
-        scores = []
-        for learned, (_, test) in zip(self._folds, folds, strict=True):
-            scores.append(learned.family(_safe_indexing(X, test)).scores(y[test]))
-        self._keep(self._learn(X, y, np.arange(len(y)), groups, settings), X)
-        for learned in self._folds:
-            self._warn_of_status(learned.band.solution)
-        self.calibration_ = PlusCalibration(tuple(scores))
-
-    def _calibrate(
-        self, X: Any, y: Array, *, groups: Any = None, weights: ArrayLike | None = None
-    ) -> None:
+    def _calibrate(self, X: Any, y: Array, **companions: Any) -> None:
         """Calibrate with checked rows."""
-        family = self.band_.family(X)
-        scores = family.scores(y)
-        if groups is not None:
-            calibration: Any = GroupCalibration(scores, named(groups))
-        elif weights is not None:
-            calibration = WeightedCalibration(scores, np.asarray(weights, dtype=np.float64))
-        elif self.calibration == "localized":
-            bandwidth = effective_bandwidth(self._bandwidth_inputs, len(scores))
-            calibration = LocalizedCalibration(scores, self._local_inputs(X), bandwidth, self._seed)
-        else:
-            calibration = SplitCalibration(scores)
-        self.calibration_ = calibration
-        self._weights = None
-        self._signed = None
-        if isinstance(calibration, SplitCalibration) and self.symmetric_:
-            self._signed = SignedCalibration(family.signed_scores(y))
-        self._folds = []
+        localized = self.calibration == "localized"
+        self._record(self._calibrator.calibrated(X, y, localized=localized, **companions))
 
-    def _intervals(
-        self, X: Any, levels: Sequence[float], companions: list[Array], position: int
-    ) -> Array:
-        """Intervals of one block of rows, of shape (n, 2, k)."""
-        family = self.band_.family(X)
-        calibration = self.calibration_
-        if isinstance(calibration, PlusCalibration):
-            centre = 0.5 * (family.lower + family.upper)
-            return calibration.intervals([f.family(X) for f in self._folds], levels, centre)
-        if isinstance(calibration, LocalizedCalibration):
-            inputs = self._local_inputs(X)
-            q = calibration.quantiles(levels, inputs, first_position=position)
-        else:
-            q = calibration.quantiles(levels, *companions)
-        return family.intervals(q)
-
-    def _companions(self, X: Any, groups: Any, weights: Any) -> list[Any]:
-        """What the calibration wants to know of rows beside their scores; X as the user gave it."""
-        weighted = isinstance(self.calibration_, WeightedCalibration)
-        if weighted and weights is None:
-            weights = self._weights
-        for name, value, needed in (
-            ("groups", groups, isinstance(self.calibration_, GroupCalibration)),
-            ("weights", weights, weighted),
-        ):
-            if needed and value is None:
-                raise ValueError(f"conformalize had {name}: pass the {name} of these rows as well")
-            if value is not None and not needed:
-                raise ValueError(f"{name} are of no use here: conformalize had none")
-        rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        given = groups if groups is not None else weights(X) if callable(weights) else weights
-        if given is None:
-            return []
-        companion = named(given) if groups is not None else np.asarray(given, dtype=np.float64)
-        if companion.shape != (rows,):
-            name = "weights" if groups is None else "groups"
-            raise ValueError(
-                f"{name} must have one entry for each of the {rows} rows, got {companion.shape}"
-            )
-        return [companion]
-
-    def _local_inputs(self, X: Any) -> Array:
-        """The inputs in units in which one bandwidth suits all columns."""
-        return self.band_.band.sees.inputs(self.band_.inputs(X))
-
-    def _warn_of_shortage(self, calibration: Any, levels: Sequence[float]) -> None:
-        needed = calibration.shortage(levels)
-        if needed is not None:
-            kind = " in every group" if isinstance(calibration, GroupCalibration) else ""
-            hardest = max(levels, key=lambda level: max(level, 1 - level))
-            warnings.warn(
-                f"a level of {hardest:g} needs at least {needed} calibration rows{kind}: intervals "
-                "without them are infinite",
-                UserWarning,
-                stacklevel=3,
-            )
+    def _record(self, calibrator: Calibrator) -> None:
+        self._calibrator = calibrator
+        self.calibration_ = calibrator.calibration
 
     def _clipped(self, values: Array) -> Array:
         low = -np.inf if self.y_min is None else self.y_min
@@ -678,7 +518,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"{name} must be a number or None, got {value!r}")
         if low is not None and high is not None and not low < high:
             raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
-        X, y = self._rows(X, y, reset=True)
+        X, y = labelled_rows(self, X, y, reset=True)
         if (low is not None and y.min() < low) or (high is not None and y.max() > high):
             raise ValueError(
                 f"y goes from {y.min():g} to {y.max():g}, beyond y_min={low!r} and y_max={high!r}: "
@@ -686,45 +526,29 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return X, y
 
-    def _rows(self, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
-        least = _MIN_ROWS if reset else 1
-        if self._sees_arrays(X):
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                reset=reset,
-                dtype=np.float64,
-                y_numeric=True,
-                ensure_min_samples=least,
-            )
-            return X, np.asarray(y, dtype=np.float64)
-        X = self._passed_on(X, reset=reset)
-        if y is None:
-            raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
-        outputs: Array = column_or_1d(
-            check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
+
+def _warn_of_status(solution: Solution) -> None:
+    """Say so if a band was not found, or has no width."""
+    if not solution.status.optimal:
+        warnings.warn(
+            f"the band problem was solved to a gap of {solution.gap:.1e} only: "
+            f"{solution.status.value}; intervals stay valid, but may be wider than need be",
+            ConvergenceWarning,
+            stacklevel=3,
         )
-        check_consistent_length(X, outputs)
-        if len(outputs) < least:
-            raise ValueError(f"at least {least} rows are needed, got {len(outputs)}")
-        return X, outputs
+    elif solution.status is Status.ZERO_SCALE:
+        warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=3)
 
-    def _new_rows(self, X: Any) -> Any:
-        if self._sees_arrays(X):
-            return validate_data(self, X, reset=False, dtype=np.float64)
-        return self._passed_on(X, reset=False)
 
-    def _passed_on(self, X: Any, *, reset: bool) -> Any:
-        """X as the user's models want it, its names and its number of columns checked."""
-        if not is_frame(X):
-            X = check_array(X, dtype=None, ensure_all_finite=False)
-        if X.shape[0] == 0:
-            raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
-
-    def _sees_arrays(self, X: Any) -> bool:
-        """Whether X is turned into an array of numbers, or passed on as it is."""
-        passed_on = self.estimator is not None or self.band_transformer is not None
-        return not (passed_on and (is_frame(X) or self.band_transformer is not None))
+def _warn_of_shortage(calibration: Any, levels: Sequence[float]) -> None:
+    """Say so if some intervals have to be infinite."""
+    needed = calibration.shortage(levels)
+    if needed is not None:
+        kind = " in every group" if isinstance(calibration, GroupCalibration) else ""
+        hardest = max(levels, key=lambda level: max(level, 1 - level))
+        warnings.warn(
+            f"a level of {hardest:g} needs at least {needed} calibration rows{kind}: intervals "
+            "without them are infinite",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -12,13 +12,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
-from scipy.stats import qmc
 
 from sosbands.conformal import IntervalFamily
 from sosbands.dependence import distance_correlation, hsic, mutual_information
@@ -242,39 +240,41 @@ class BandSearch:
         problems = [self.state(plain(shape * size)) for size in sizes]
         trials = [self._trial(problem, middle, symmetric) for problem in problems]
         place = max(range(len(sizes)), key=lambda i: trials[i].criterion)
-        problem, best = problems[place], trials[place]
-        chosen = best
-        for weight in weights[: len(weights) // 2][::-1]:
-            trials.append(self._trial(problem, weight, symmetric))
-            chosen = self._simplest([trials[-1], chosen], _MARGIN)
-        if chosen is best:  # more weight helped so far
-            for weight in weights[len(weights) // 2 + 1 :]:
-                trials.append(self._trial(problem, weight, symmetric))
-                chosen = self._simplest([chosen, trials[-1]], _MARGIN)
+        best = trials[place]
+        chosen = self._weighted(problems[place], best, weights, trials)
         calm = len(sizes) // 2
-        if (
-            place < calm and not criterion_alone
-        ):  # where there is little to adapt to, dependence is noise
+        # Where there is little to adapt to, dependence is noise.
+        if place < calm and not criterion_alone:
             trials.append(self._trial(problems[calm], weights[0], symmetric))
             chosen = self._simplest([trials[-1], chosen], _CALM_MARGIN)
-            if chosen is trials[-1]:
-                place, problem = calm, problems[calm]
+            place = calm if chosen is trials[-1] else place
         for other in self.sides[1:] if best.skewness > _SKEWED else ():
-            trials.append(self._trial(problem, chosen.width_weight, other))
+            trials.append(self._trial(problems[place], chosen.width_weight, other))
             chosen = self._simplest([chosen, trials[-1]], _MARGIN)
         if refine > 0 and len(sizes) > 1:
+            limits = sizes[0], sizes[-1]
             found = self._refined(
-                chosen,
-                shape,
-                sizes[place],
-                (sizes[0], sizes[-1]),
-                per_input=per_input,
-                budget=refine,
+                chosen, shape, sizes[place], limits, per_input=per_input, budget=refine
             )
             trials += found
             chosen = max([chosen, *found], key=lambda trial: trial.criterion)
         self.progress.close()
-        return Tuning(tuple(trials), chosen, self.criterion, problem.n)
+        return Tuning(tuple(trials), chosen, self.criterion, problems[place].n)
+
+    def _weighted(
+        self, problem: BandProblem, middle: Trial, weights: Sequence[float], trials: list[Trial]
+    ) -> Trial:
+        """The best b, on from the middle one: down, then up if down was no better."""
+        chosen = middle
+        half = len(weights) // 2
+        for weight in weights[:half][::-1]:
+            trials.append(self._trial(problem, weight, middle.symmetric))
+            chosen = self._simplest([trials[-1], chosen], _MARGIN)
+        if chosen is middle:
+            for weight in weights[half + 1 :]:
+                trials.append(self._trial(problem, weight, middle.symmetric))
+                chosen = self._simplest([chosen, trials[-1]], _MARGIN)
+        return chosen
 
     def _solvers(self, problem: BandProblem) -> list[Solver]:
         """One for each fold, started from the first trial's solution with as many sides."""
@@ -320,6 +320,7 @@ class BandSearch:
         return found
 
     def _trial(self, problem: BandProblem, width_weight: float, symmetric: bool) -> Trial:
+        """Cross-fit one candidate."""
         plan = {"width_weight": width_weight, "training_coverage": self.coverages[symmetric]}
         variant = problem.variant(**plan, symmetric=symmetric)
         fit, solutions = cross_fit(variant, self.folds, self._solvers(variant), self.parallel)
@@ -360,121 +361,3 @@ def climb(
     }
     search: Any = minimize  # whose stubs do not know COBYQA's options
     search(lambda x: -gain(x), start, method="COBYQA", bounds=bounds, options=options)
-
-
-@dataclass(frozen=True)
-class ScoreTuning:
-    """Every parameter setting that was tried, its criterion, and the best one."""
-
-    trials: tuple[tuple[dict[str, float], float], ...]
-    best_params: dict[str, float]
-    best_criterion: float
-
-
-def tune_score(
-    estimator: Any,
-    X: Any,
-    y: ArrayLike,
-    bounds: Mapping[str, tuple[float, float]],
-    *,
-    mean_and_scale: Callable[[Any, Any], tuple[Array, Array]] | None = None,
-    criterion: Criterion = "hsic",
-    cv: Any = 5,
-    max_evaluations: int = 30,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> ScoreTuning:
-    """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
-
-    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind: a Gaussian process, the
-    spread of a forest, kernel-weighted residuals. Residuals and scales are out of fold, pooled.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Cloned and fitted on every fold.
-    X, y : array-like
-        Pre-training rows; calibration rows must not be among them.
-    bounds : dict of name to (low, high)
-        The positive parameters to tune, searched in logarithms; nested names such as
-        ``"scale__bandwidth"`` work.
-    mean_and_scale : callable, optional
-        (fitted model, X) ↦ mean and scale of every row. Default:
-        ``model.predict(X, return_std=True)``.
-    criterion : {"hsic", "distance_correlation", "mutual_information"}
-    cv : int or splitter
-    max_evaluations : int
-        Settings to try.
-    n_jobs : int, optional
-        Folds in parallel.
-    verbose : int
-        A progress line on standard error if positive.
-
-    Returns
-    -------
-    ScoreTuning
-        With `best_params`, for ``estimator.set_params(**best_params)``.
-    """
-    from sklearn.base import clone
-    from sklearn.model_selection import check_cv
-    from sklearn.utils import _safe_indexing
-
-    y = np.asarray(y, dtype=np.float64)
-    names = list(bounds)
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
-    if not names:
-        raise ValueError(f"bounds must name at least one parameter, got {bounds!r}")
-    if max_evaluations < 1:
-        raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
-    limits = [_checked_bounds(name, bounds[name]) for name in names]
-    evaluate = mean_and_scale or _predicted_std
-    folds = list(check_cv(cv).split(X, y))
-    progress = Progress(max_evaluations, "tuning", verbose > 0)
-    trials: list[tuple[dict[str, float], float]] = []
-
-    def held_out(params: dict[str, float], train: Indices, test: Indices) -> tuple[Array, Array]:
-        model = clone(estimator).set_params(**params)
-        model.fit(_safe_indexing(X, train), y[train])
-        mean, scale = evaluate(model, _safe_indexing(X, test))
-        return np.abs(y[test] - mean), np.asarray(scale, dtype=np.float64)
-
-    with Parallel(n_jobs=n_jobs) as parallel:
-
-        def gain(logarithms: Array) -> float:
-            params = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
-            parts = parallel(delayed(held_out)(params, *fold) for fold in folds)
-            sizes, scales = (np.concatenate(column) for column in zip(*parts, strict=True))
-            trials.append((params, dependence(criterion, sizes, scales)))
-            progress.step()
-            return trials[-1][1]
-
-        first = max(max_evaluations // 2, 1)
-        grid = _spread_points(limits, first)
-        values = [gain(point) for point in grid]
-        if max_evaluations > first:
-            climb(gain, grid[int(np.argmax(values))], limits, max_evaluations - first)
-    progress.close()
-    best_params, best_criterion = max(trials, key=lambda trial: trial[1])
-    return ScoreTuning(tuple(trials), best_params, best_criterion)
-
-
-def _predicted_std(model: Any, X: Any) -> tuple[Array, Array]:
-    mean, std = model.predict(X, return_std=True)
-    return np.asarray(mean), np.asarray(std)
-
-
-def _checked_bounds(name: str, pair: tuple[float, float]) -> tuple[float, float]:
-    low, high = pair
-    if not 0 < low < high < np.inf:
-        raise ValueError(f"bounds of {name} must satisfy 0 < low < high < inf, got {pair!r}")
-    return float(np.log(low)), float(np.log(high))
-
-
-def _spread_points(limits: Sequence[tuple[float, float]], count: int) -> Array:
-    """Points that fill a box evenly: Halton's, or an even grid of one dimension."""
-    low, high = np.transpose(limits)
-    if len(limits) == 1:
-        return np.asarray(low + (np.arange(count) + 0.5)[:, None] / count * (high - low))
-    unit = qmc.Halton(len(limits), scramble=False).random(count + 1)[1:]
-    return np.asarray(low + unit * (high - low))

@@ -1,0 +1,87 @@
+"""A band with what it sees of X, and how the two are learned: steps 1 to 3 of algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+
+from sosbands.band import Band, learn_band
+from sosbands.conformal import IntervalFamily
+from sosbands.inputs import BandInputs
+from sosbands.means import Preliminary, cross_fitted, frozen, gaussian_process
+from sosbands.settings import BandSettings
+from sosbands.splits import cross_fitting_folds
+from sosbands.tuning import Folds
+from sosbands.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBand:
+    """A band with what it sees of X."""
+
+    inputs: BandInputs
+    band: Band
+
+    def mean(self, X: Any) -> Array:
+        """m at the rows of X."""
+        return self.band.mean(X, self.inputs(X))
+
+    def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
+        """m and √f, or m and (f_low, f_up)."""
+        return self.band.mean_and_scale(X, self.inputs(X))
+
+    def family(self, X: Any) -> IntervalFamily:
+        """The nested intervals at the rows of X, before calibration."""
+        mean, scale = self.mean_and_scale(X)
+        build = IntervalFamily.around if self.band.symmetric else IntervalFamily.between
+        return build(mean, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class BandLearner:
+    """Rows ↦ a band: all that `BandRegressor` says about learning, but the rows.
+
+    Attributes
+    ----------
+    estimator : regressor or None
+        The model to put a band around; None for a kernel mean.
+    transformer : transformer or None
+        What the band sees of X; None for its numeric columns.
+    cv : int or splitter
+    settings : BandSettings
+    seed : int
+    """
+
+    estimator: Any
+    transformer: Any
+    cv: Any
+    settings: BandSettings
+    seed: int
+
+    def folds(self, X: Any, y: Array, groups: Array | None) -> Folds:
+        """(train, test) of every fold of these rows."""
+        return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
+
+    def learn(self, X: Any, y: Array, groups: Array | None) -> LearnedBand:
+        """The mean and the scale, from all of these rows."""
+        inputs = BandInputs.learn(X, y, self.transformer)
+        B = inputs(X)
+        folds = self.folds(X, y, groups)
+        exchangeable = groups is None and isinstance(self.cv, Integral)
+        preliminary = self._preliminary(X, B, y, folds, exchangeable=exchangeable)
+        band = learn_band(B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed)
+        return LearnedBand(inputs, band)
+
+    def _preliminary(
+        self, X: Any, B: Array, y: Array, folds: Folds, *, exchangeable: bool
+    ) -> Preliminary:
+        """Step 1: the mean and its values out of sample."""
+        if self.estimator is None:
+            held_out = None if exchangeable else folds
+            return gaussian_process(B, y, self.settings, folds=held_out, seed=self.seed)
+        if isinstance(self.estimator, FrozenEstimator):
+            return frozen(self.estimator, X)
+        return cross_fitted(self.estimator, X, y, folds, self.settings.n_jobs)
