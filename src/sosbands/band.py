@@ -32,7 +32,7 @@ _SIZES, _REFINEMENTS, _REFINED_ROWS = 4, 2, 1000
 _ALONE_SIZES, _ALONE_REFINEMENTS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 5
 # Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
 # features cost time and change nothing.
-_RANK, _FOLD_RANKS = 250, (25, 100)
+_RANK, _RANK_OF_FEW, _FOLD_RANKS = 250, 50, (25, 100)
 # Features reproduce kᶠ to this; the paper's form is exact to rounding.
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 # A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
@@ -233,7 +233,7 @@ class Rows:
             tuning = part._tune(shape)
             lengthscale, symmetric = tuning.chosen.lengthscale, tuning.chosen.symmetric
             factor = tuning.chosen.width_weight / settings.width_weight_for(len(part.Z))
-        problem = self.problem(lengthscale, symmetric=symmetric, rank=_RANK)
+        problem = self.problem(lengthscale, symmetric=symmetric, rank=self._enough_features)
         problem = replace(problem, width_weight=factor * problem.width_weight)
         return settings.solver_with(settings.tol).solve(problem), tuning
 
@@ -248,6 +248,10 @@ class Rows:
         settings = self.settings
         exact = not settings.standardize or not isinstance(settings.solver_with(0.1), Newton)
         return settings.max_rank if settings.max_rank is not None or exact else default
+
+    @property
+    def _enough_features(self) -> int:
+        return min(_RANK, max(_RANK_OF_FEW, len(self.Z) // 2))
 
     @property
     def _sides(self) -> tuple[bool, ...]:
