@@ -103,3 +103,15 @@ def test_one_group_cannot_be_split():
 def test_folds_that_are_no_partition_cannot_calibrate(cv):
     with pytest.raises(ValueError, match=r"holds out every row exactly once.*of 30 rows are not"):
         check_partition(folds(cv=cv), 30)
+
+
+def test_groups_that_leave_too_few_rows_to_learn_from_are_refused():
+    groups = np.array([0] * 19 + [1])
+    with pytest.raises(ValueError, match="leaves 1 of 20 rows to learn from"):  # noqa: PT012
+        for seed in range(20):  # some seed holds the large group back
+            calibration_split(20, 0.3, cv=5, groups=groups, seed=seed)
+
+
+def test_groups_and_time_contradict_each_other():
+    with pytest.raises(ValueError, match="contradict each other"):
+        calibration_split(30, 0.3, cv=TimeSeriesSplit(3), groups=np.arange(30), seed=0)

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.calibrator import Calibrator, learn_folds
-from sosbands.conformal import GroupCalibration, PlusCalibration, checked_levels
+from sosbands.conformal import GroupCalibration, PlusCalibration, SignedCalibration, checked_levels
 from sosbands.inputs import Extrapolation, row_blocks
 from sosbands.learned_band import BandLearner, LearnedBand
 from sosbands.settings import BandSettings
@@ -97,8 +97,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The share, or the number, of rows that are held back.
     cv : int or splitter
         Folds of cross-fitting, tuning and "cv+". A `TimeSeriesSplit` also makes the last rows the
-        calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With either,
-        residuals of a kernel mean are out of fold too, instead of leave-one-out.
+        calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
+        splitter or groups, residuals of a kernel mean are out of fold instead of leave-one-out.
     remove_outliers : float or None
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
@@ -297,7 +297,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X, y : array-like of shapes (m, d) and (m,)
         groups : array-like of shape (m,), optional
             A level for each group: P(Y ∈ C(X) | group) ≥ level. Pass the groups of new rows to
-            `predict_interval`; groups that are unseen or too small get infinite intervals.
+            `predict_interval`; groups that are unseen or too small get infinite intervals. Groups
+            and weights take the place of the localized weights, if there were any.
         weights : array-like of shape (m,) or callable, optional
             Covariate shift: the likelihood ratio of new rows to these at each row, or a function
             of X that gives it. With an array, pass that of new rows to `predict_interval`.
@@ -545,7 +546,8 @@ def _warn_of_shortage(calibration: Any, levels: Sequence[float]) -> None:
     needed = calibration.shortage(levels)
     if needed is not None:
         kind = " in every group" if isinstance(calibration, GroupCalibration) else ""
-        hardest = max(levels, key=lambda level: max(level, 1 - level))
+        signed = isinstance(calibration, SignedCalibration)
+        hardest = max(levels, key=lambda level: max(level, 1 - level) if signed else level)
         warnings.warn(
             f"a level of {hardest:g} needs at least {needed} calibration rows{kind}: intervals "
             "without them are infinite",

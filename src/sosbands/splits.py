@@ -29,12 +29,16 @@ def calibration_rows(n: int, size: float | int) -> int:
             f"calibration_size must be a share in (0, 1) or a number of rows >= 1, got {size!r}"
         )
     count = max(1, round(float(size) * n)) if share else int(size)
-    if n - count < 5:
+    _check_training_rows(n - count, n, size)
+    return count
+
+
+def _check_training_rows(left: int, n: int, size: float | int) -> None:
+    if left < 5:
         raise ValueError(
-            f"calibration_size={size!r} leaves {n - count} of {n} rows to learn from, at least 5 "
+            f"calibration_size={size!r} leaves {left} of {n} rows to learn from, at least 5 "
             "are needed: lower it"
         )
-    return count
 
 
 def calibration_split(
@@ -43,11 +47,14 @@ def calibration_split(
     """Pre-training and calibration rows: at random, by whole groups, or the last in time."""
     count = calibration_rows(n, size)
     if isinstance(cv, TimeSeriesSplit):
+        if groups is not None:
+            raise ValueError("groups and TimeSeriesSplit contradict each other: give one of them")
         return np.arange(n - count), np.arange(n - count, n)
     if groups is not None:
         _check_groups(groups)
         splitter = GroupShuffleSplit(1, test_size=count / n, random_state=seed)
         train, held_out = next(splitter.split(np.zeros(n), groups=groups))
+        _check_training_rows(len(train), n, size)
         return np.sort(train), np.sort(held_out)
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[count:]), np.sort(order[:count])

@@ -247,7 +247,8 @@ class BandSearch:
         if place < calm and not criterion_alone:
             trials.append(self._trial(problems[calm], weights[0], symmetric))
             chosen = self._simplest([trials[-1], chosen], _CALM_MARGIN)
-            place = calm if chosen is trials[-1] else place
+            if chosen is trials[-1]:  # HSIC was noise, so there is nothing to refine by it
+                place, refine = calm, 0
         for other in self.sides[1:] if best.skewness > _SKEWED else ():
             trials.append(self._trial(problems[place], chosen.width_weight, other))
             chosen = self._simplest([chosen, trials[-1]], _MARGIN)
