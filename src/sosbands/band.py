@@ -24,15 +24,16 @@ from sosbands.types import Array, Indices, Mask
 
 # Rows that the tuning (fewer for one or two inputs) and the shape of the kernel are learned from.
 _TUNING_ROWS, _SHAPE_ROWS = 1000, 400
-# Gap of the fold problems, many rows and few: their bands are compared, not used.
-_FOLD_TOL, _FEW_ROWS_TOL, _FEW_ROWS = 1e-2, 3e-2, 225
+# Gap of the fold problems, with many rows, with few, and with few rows of several inputs, for which
+# four folds have to do: their bands are compared, not used.
+_FOLD_TOL, _FEW_ROWS_TOL, _FEW_WIDE_ROWS_TOL, _FEW_ROWS, _FEW_FOLDS = 1e-2, 3e-2, 5e-2, 225, 4
 # Lengthscales that are tried first, and evaluations of the refinement per dimension.
 _SIZES, _REFINEMENTS, _REFINED_ROWS = 4, 2, 1000
 # The same if HSIC decides alone, as in the paper.
 _ALONE_SIZES, _ALONE_REFINEMENTS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 5
 # Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
 # features cost time and change nothing.
-_RANK, _RANK_OF_FEW, _FOLD_RANKS = 250, 50, (25, 100)
+_RANK, _RANK_OF_FEW, _FOLD_RANKS = 250, 35, (25, 100)
 # Features reproduce kᶠ to this; the paper's form is exact to rounding.
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 # A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
@@ -251,7 +252,7 @@ class Rows:
 
     @property
     def _enough_features(self) -> int:
-        return min(_RANK, max(_RANK_OF_FEW, len(self.Z) // 2))
+        return min(_RANK, max(_RANK_OF_FEW, len(self.Z) // 4))
 
     @property
     def _sides(self) -> tuple[bool, ...]:
@@ -271,13 +272,15 @@ class Rows:
             refine = _ALONE_REFINEMENTS * np.size(shape)
         elif self._tunes_kernel and n >= _REFINED_ROWS:
             refine = _REFINEMENTS
+        wide = n <= _FEW_ROWS and self.Z.shape[1] > 1 and not alone
+        tol = _FOLD_TOL if n > _FEW_ROWS else _FEW_WIDE_ROWS_TOL if wide else _FEW_ROWS_TOL
         weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
         trials = len(sizes) + len(weights) + len(self._sides) - 1 + refine
         with Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
                 state=self.problem,
-                folds=self.folds,
-                solver=settings.solver_with(_FOLD_TOL if n > _FEW_ROWS else _FEW_ROWS_TOL),
+                folds=self.folds[:_FEW_FOLDS] if wide else self.folds,
+                solver=settings.solver_with(tol),
                 width_weights=weights,
                 coverages={
                     side: settings.training_coverage_for(symmetric=side) for side in (True, False)

@@ -111,7 +111,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     tol : float
         Certified relative gap of the solution.
     max_rank : int or None
-        Largest number of features of kᶠ. None: n/2, but 50 to 250 (no limit if not standardised).
+        Largest number of features of kᶠ. None: n/4, but 35 to 250 (no limit if not standardised).
     n_jobs : int or None
         Folds in parallel, through joblib. The result does not depend on it.
     random_state : int, RandomState or None
