@@ -2,7 +2,9 @@
 
 Everywhere y has shape (n,), X shape (n, d), and intervals shape (n, 2), or (n, 2, k) for k levels,
 with finite or infinite bounds. What is written as a float below is then an array of shape (k,). The
-slabs and the clusters see X as it is: scale its columns beforehand if their units differ.
+slabs and the clusters see X as it is: scale its columns beforehand if their units differ. For the
+dependence of residuals on scales and of scores on inputs, `hsic` and `mutual_information` are those
+of `sosbands.dependence`.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
+from sosbands.dependence import hsic, mutual_information
 from sosbands.types import Array, Indices, Mask
 
 if TYPE_CHECKING:
@@ -24,9 +27,11 @@ __all__ = [
     "coverage",
     "coverage_gap",
     "exact_local_coverage",
+    "hsic",
     "interval_score",
     "local_coverage",
     "mean_width",
+    "mutual_information",
     "r2_sqi",
     "size_stratified_coverage",
     "worst_slab_coverage",
