@@ -116,7 +116,8 @@ def _numeric_columns(X: Any) -> list[str]:
 
 
 def _finite(values: Any, what: str, advice: str) -> Array:
-    numbers: Array = check_array(values, dtype=np.float64, ensure_all_finite=False)
+    # In rows, as arrays come: another order of summation would round differently.
+    numbers: Array = check_array(values, dtype=np.float64, order="C", ensure_all_finite=False)
     bad = int(np.sum(~np.isfinite(numbers)))
     if bad:
         raise ValueError(f"{what} hold {bad} NaN or infinite values: {advice}")
