@@ -926,3 +926,23 @@ def test_crepes_takes_the_scale_as_its_difficulty():
     # 1 − 0.75 is exact in binary; crepes would take 0.1·100 for 9.
     expected = model.conformalize(X, y).predict_interval(X, 0.75)
     assert_allclose(wrapped.predict_int(X, confidence=0.75), expected, rtol=1e-9)
+
+
+def test_a_joint_two_sided_band_is_tuned_with_the_weight_it_is_solved_with(monkeypatch):
+    seen = set()
+    original = BandProblem.subset
+    monkeypatch.setattr(
+        BandProblem,
+        "subset",
+        lambda problem, rows: seen.add(problem.mean_weight) or original(problem, rows),
+    )
+    X, y = wave(30)
+    BandRegressor(
+        symmetric=False, kernel_mean="joint", mean_weight=7.0, calibration=None, random_state=0
+    ).fit(X, y)
+    assert seen == {7.0}
+    seen.clear()
+    model = BandRegressor(
+        symmetric=False, kernel_mean="joint", calibration=None, random_state=0
+    ).fit(X, y)
+    assert seen == {model.band_.band.solution.problem.mean_weight}

@@ -7,6 +7,7 @@ off), so that lengthscales and penalties mean the same for all data; `Band` undo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -265,8 +266,8 @@ class Rows:
     def _tune(self, shape: Array) -> Tuning:
         settings, n = self.settings, len(self.Z)
         sizes = self._sizes() if self._tunes_kernel else (1.0,)
-        per_input = settings.anisotropy == "hsic" and np.size(shape) > 1
         alone = settings.anisotropy == "hsic"
+        per_input = alone and np.size(shape) > 1
         refine = 0
         if self._tunes_kernel and alone:
             refine = _ALONE_REFINEMENTS * np.size(shape)
@@ -278,7 +279,7 @@ class Rows:
         trials = len(sizes) + len(weights) + len(self._sides) - 1 + refine
         with Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
-                state=self.problem,
+                state=partial(self.problem, symmetric=self._sides[0]),
                 folds=self.folds[:_FEW_FOLDS] if wide else self.folds,
                 solver=settings.solver_with(tol),
                 width_weights=weights,
