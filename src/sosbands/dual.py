@@ -118,12 +118,14 @@ class ScaleState:
 
     def curvature_factor(self) -> Array:
         """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
-        G, alpha, s = self.images, self.weights, self.roots
+        alpha, s = self.weights, self.roots
         k, ell, times = _pairs(len(s))
         theta = times * (alpha[k] + alpha[ell]) / (s[k] + s[ell])
-        factor = G[:, k] * G[:, ell]
-        factor *= np.sqrt(theta)
-        return factor
+        columns = np.ascontiguousarray(self.images.T)  # whole rows are gathered faster
+        factor = columns[k]
+        factor *= columns[ell]
+        factor *= np.sqrt(theta)[:, None]
+        return factor.T
 
     def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights

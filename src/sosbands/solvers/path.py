@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
 
 from sosbands.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
 from sosbands.types import Array
@@ -23,6 +23,9 @@ _CENTRAL = 20.0  # slacks stay within this factor of their central values
 _MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
 _STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
 _MOST_STIFF = 700  # but no more of them than this
+# Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
+# away, so that it need not be followed as closely.
+_NEAR, _NEAR_IN_BOX = 1.0, 20.0
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -118,6 +121,7 @@ def follow(
 ) -> Outcome:
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
     upper = restriction.upper
+    near = _NEAR_IN_BOX if np.isfinite(upper) else _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
     best, idle, steps = Outcome(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
@@ -133,7 +137,7 @@ def follow(
             return replace(best, steps=steps)
         iterate, state, decrement, length = moved
         steps += 1
-        if decrement * length < 1.0:
+        if decrement * length < near:
             mu = iterate.mu * (0.1 if length > 0.5 else 0.3)
             iterate, state = replace(iterate, mu=mu), state.smoothed(mu)
     return Outcome(iterate, state, state.gap(upper), steps, stalled=False)
@@ -286,11 +290,10 @@ def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
     for shift in (0.0, 1e-14, 1e-12, 1e-10):
         if shift:
             H[np.diag_indices(len(H))] = 1.0 + shift
-        try:
-            factor = cho_factor(H, check_finite=False)
-        except LinAlgError:
-            continue
-        return np.asarray(scaling * cho_solve(factor, right, check_finite=False))
+        # Without SciPy's checks, which take longer than a small factorisation.
+        _, solution, failed = lapack.dposv(H, right)
+        if not failed:
+            return np.asarray(scaling * solution)
     return None
 
 

@@ -19,6 +19,8 @@ _FEW_FEATURES = 60  # up to here, steps are solved in the space of pairs of feat
 _CROWDED = 250  # up to this size nobody has to leave
 _RETURNS = 2  # a row that has come back more often than this stays
 
+# How much further down the path a soft band on all rows starts than its uniform multipliers say.
+_CLOSER = 0.1
 # How much further up the path a soft two-sided band resumes: fewer steps than where it was left.
 _LOOSER = 300.0
 
@@ -58,6 +60,8 @@ class WorkingSet:
             gamma, theta, 1e-3 * peak * theta
         )
         mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
+        if np.isfinite(units.upper):
+            mu *= _CLOSER
         return cls(units, rows, gamma, theta, mu)
 
     @classmethod
