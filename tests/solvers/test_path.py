@@ -23,3 +23,11 @@ def test_rows_with_hardly_any_barrier_keep_their_digits():
     direction = path._low_rank_direction(F, diagonal, gradient)
     left = F @ (F.T @ direction) + diagonal * direction + gradient
     assert np.abs(left).max() < 1e-8
+
+
+def test_a_direction_without_stiff_rows_agrees_with_a_dense_solve():
+    rng = np.random.default_rng(2)
+    F, gradient = rng.standard_normal((1_000, 12)), rng.standard_normal(1_000)
+    diagonal = np.full(1_000, 1e6)
+    direction = path._low_rank_direction(F, diagonal, gradient)
+    assert_allclose(direction, np.linalg.solve(F @ F.T + np.diag(diagonal), -gradient), rtol=1e-6)

@@ -287,6 +287,8 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
 
 def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
     """scaling · H⁻¹ right for H of unit diagonal; rounding can cost H its definiteness."""
+    if not len(right):  # no row is stiff
+        return right
     for shift in (0.0, 1e-14, 1e-12, 1e-10):
         if shift:
             H[np.diag_indices(len(H))] = 1.0 + shift
