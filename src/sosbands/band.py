@@ -20,14 +20,14 @@ from sosbands.problem import BandProblem
 from sosbands.scale_inputs import ScaleInputs
 from sosbands.settings import BandSettings
 from sosbands.solvers import Newton, Solution
+from sosbands.solvers.threads import one_blas_thread
 from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, plain
 from sosbands.types import Array, Indices, Mask
 
 # Rows that the tuning (fewer for one or two inputs) and the shape of the kernel are learned from.
 _TUNING_ROWS, _SHAPE_ROWS = 1000, 400
-# Gap of the fold problems, with many rows, with few, and with few rows of several inputs, for which
-# four folds have to do: their bands are compared, not used.
-_FOLD_TOL, _FEW_ROWS_TOL, _FEW_WIDE_ROWS_TOL, _FEW_ROWS, _FEW_FOLDS = 1e-2, 3e-2, 5e-2, 225, 4
+# Gap of the fold problems, with many rows and with few: their bands are compared, not used.
+_FOLD_TOL, _FEW_ROWS_TOL, _FEW_ROWS = 1e-2, 3e-2, 225
 # Lengthscales that are tried first, and evaluations of the refinement per dimension.
 _SIZES, _REFINEMENTS, _REFINED_ROWS = 4, 2, 1000
 # The same if HSIC decides alone, as in the paper.
@@ -273,14 +273,13 @@ class Rows:
             refine = _ALONE_REFINEMENTS * np.size(shape)
         elif self._tunes_kernel and n >= _REFINED_ROWS:
             refine = _REFINEMENTS
-        wide = n <= _FEW_ROWS and self.Z.shape[1] > 1 and not alone
-        tol = _FOLD_TOL if n > _FEW_ROWS else _FEW_WIDE_ROWS_TOL if wide else _FEW_ROWS_TOL
+        tol = _FOLD_TOL if n > _FEW_ROWS else _FEW_ROWS_TOL
         weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
         trials = len(sizes) + len(weights) + len(self._sides) - 1 + refine
-        with Parallel(n_jobs=settings.n_jobs) as parallel:
+        with one_blas_thread(), Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
                 state=partial(self.problem, symmetric=self._sides[0]),
-                folds=self.folds[:_FEW_FOLDS] if wide else self.folds,
+                folds=self.folds,
                 solver=settings.solver_with(tol),
                 width_weights=weights,
                 coverages={

@@ -82,7 +82,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     difficulty : "auto", regressor or None
         Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
         logarithm is one more input of kᶠ. None is the paper. "auto": boosted trees around a given
-        `estimator` with at least 1000 rows, otherwise None.
+        `estimator` with at least 500 rows, otherwise None.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     standardize : bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,9 +14,12 @@ from sosbands.conformal import IntervalFamily
 from sosbands.inputs import BandInputs
 from sosbands.means import Preliminary, cross_fitted, frozen, gaussian_process
 from sosbands.settings import BandSettings
+from sosbands.solvers.threads import one_blas_thread
 from sosbands.splits import cross_fitting_folds
 from sosbands.tuning import Folds
 from sosbands.types import Array
+
+_FEW_ROWS = 1000  # up to here all matrices are small
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +75,11 @@ class BandLearner:
         B = inputs(X)
         folds = self.folds(X, y, groups)
         exchangeable = groups is None and isinstance(self.cv, Integral)
-        preliminary = self._preliminary(X, B, y, folds, exchangeable=exchangeable)
-        band = learn_band(B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed)
+        with one_blas_thread() if len(y) <= _FEW_ROWS else nullcontext():
+            preliminary = self._preliminary(X, B, y, folds, exchangeable=exchangeable)
+            band = learn_band(
+                B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed
+            )
         return LearnedBand(inputs, band)
 
     def _preliminary(

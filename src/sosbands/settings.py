@@ -20,7 +20,7 @@ _CHOICES = {
 # The least b, and what b is multiplied with for tuning.
 _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # Fewer rows than this are too few for trees to guess the size of residuals.
-_DIFFICULTY_ROWS = 1000
+_DIFFICULTY_ROWS = 500
 # With fewer rows the band around a kernel mean is symmetric unless the user says otherwise.
 _TWO_SIDED_ROWS = 300
 # τ of symmetric and of two-sided bands.
