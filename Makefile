@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test statistical bench bench-full lint format clean
+.PHONY: help demo test test-browser statistical bench bench-full paper paper-full real docs lint format \
+	clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.stamp-base ## a first band, in a minute
-	$(BIN)/python examples/demo.py
+	$(BIN)/sosbands demo
 
 # One BLAS thread for each of the two test processes.
 test: export OMP_NUM_THREADS := 1
@@ -20,6 +21,15 @@ test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
 test: $(VENV)/.stamp-test ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
+
+# The browser is looked for first, so that nothing is touched if it is absent.
+test-browser: export OMP_NUM_THREADS := 1
+test-browser: export OPENBLAS_NUM_THREADS := 1
+test-browser: ## the report in a real, headless Chromium
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
+		echo "test-browser needs Chromium: apt-get install chromium chromium-driver" >&2; exit 1; }
+	@$(MAKE) --no-print-directory $(VENV)/.stamp-browser
+	$(BIN)/python -m pytest tests/browser $(ARGS)
 
 statistical: export OMP_NUM_THREADS := 1
 statistical: export OPENBLAS_NUM_THREADS := 1
@@ -31,6 +41,18 @@ bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 
 bench-full: $(VENV)/.stamp-bench ## the same, all sizes
 	$(BIN)/python -m benchmarks --full $(ARGS)
+
+paper: $(VENV)/.stamp-bench ## every figure of the paper, in a reduced size
+	$(BIN)/python -m experiments $(ARGS)
+
+paper-full: $(VENV)/.stamp-bench ## the same, in the size of the paper
+	$(BIN)/python -m experiments --full $(ARGS)
+
+real: $(VENV)/.stamp-bench ## every method on the CSV files of a folder: make real DATA=FOLDER
+	$(BIN)/python -m experiments.real --data $(DATA) $(ARGS)
+
+docs: $(VENV)/.stamp-docs ## the documentation, in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -n -j auto docs docs/_build/html $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -44,7 +66,8 @@ format: $(VENV)/.stamp-lint ## rewrite the code in the project's style
 
 clean: ## remove the environment, caches and builds
 	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache
+		.mypy_cache .pytest_cache .ruff_cache docs/_build docs/gallery docs/generated \
+		experiments/figures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -54,7 +77,9 @@ $(VENV)/.stamp-base: REQUIREMENT = .
 $(VENV)/.stamp-test: REQUIREMENT = .[test]
 $(VENV)/.stamp-lint: REQUIREMENT = .[lint]
 $(VENV)/.stamp-bench: REQUIREMENT = .[sdp,jax,bench]
-$(VENV)/.stamp-base $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench: \
-		pyproject.toml | $(BIN)/python
+$(VENV)/.stamp-browser: REQUIREMENT = .[browser]
+$(VENV)/.stamp-docs: REQUIREMENT = .[docs]
+$(VENV)/.stamp-base $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench \
+		$(VENV)/.stamp-browser $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) -e "$(REQUIREMENT)"
 	touch $@

@@ -3,7 +3,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands.datasets import case
-from sosbands.dual import GivenMean, JointMean, ScaleTerm, cauchy_factor, dual_value, matrix_root
+from sosbands.dual import (
+    GivenMean,
+    JointMean,
+    ScaleTerm,
+    cauchy_factor,
+    dual_value,
+    matrix_root,
+    spectrum,
+)
 from sosbands.kernels import Gaussian
 from sosbands.problem import BandProblem
 
@@ -160,3 +168,14 @@ def test_the_dual_value_is_below_the_lagrangian_at_any_point(symmetric, joint):
             total += 10.0 / 25 * f.sum() + np.trace(A) + np.sum(A**2)
             total += gamma @ (requirement - f)
         assert lower <= total
+
+
+def test_a_matrix_that_defeats_divide_and_conquer_is_decomposed_all_the_same(monkeypatch):
+    def defeated(_):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    M = np.random.default_rng(0).standard_normal((6, 6))
+    M = M + M.T
+    monkeypatch.setattr(np.linalg, "eigh", defeated)
+    values, vectors = spectrum(M)
+    assert_allclose((vectors * values) @ vectors.T, M, atol=1e-12)

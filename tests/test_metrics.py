@@ -226,7 +226,7 @@ ONE = [[0.0, 1.0]]
         (lambda: metrics.r2_sqi([0.0], [0.0, 0], ONE, level=0.9), "mean must hold one finite"),
         (lambda: metrics.r2_sqi([0.0], [0.0], ONE, level=0.9), r"n_bins must be .* \(1\), got 50"),
         (lambda: metrics.size_stratified_coverage([0.0], ONE), r"n_bins must be .* \(1\), got 5"),
-        (lambda: metrics.coverage_gap([[0.0]], [0.0], ONE, 0.9), "rows of a cluster"),
+        (lambda: metrics.coverage_gap([[0.0]], [0.0], ONE, 0.9), "clusters need at least 50 rows"),
         (
             lambda: metrics.coverage_gap([[0.0]], [0.0], ONE, 0.9, n_clusters=2),
             r"n_clusters must be .* got 2",

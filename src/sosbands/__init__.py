@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
     from sosbands.kernels import Gaussian, Kernel, Linear, Matern
+    from sosbands.persistence import load, save
+    from sosbands.plotting import BandDisplay, CoverageDisplay, TuningDisplay
     from sosbands.problem import BandProblem
     from sosbands.score_tuning import tune_score
     from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution, Solver, Status
 
 # Where each public name lives; modules are imported when a name is first used (PEP 562).
 _HOMES = {
+    "BandDisplay": "sosbands.plotting",
     "BandProblem": "sosbands.problem",
     "BandRegressor": "sosbands.estimator",
+    "CoverageDisplay": "sosbands.plotting",
+    "TuningDisplay": "sosbands.plotting",
     "Gaussian": "sosbands.kernels",
     "Kernel": "sosbands.kernels",
     "Linear": "sosbands.kernels",
@@ -27,15 +32,19 @@ _HOMES = {
     "Solution": "sosbands.solvers",
     "Solver": "sosbands.solvers",
     "Status": "sosbands.solvers",
+    "load": "sosbands.persistence",
+    "save": "sosbands.persistence",
     "tune_score": "sosbands.score_tuning",
 }
 
 __all__ = [
     "SDP",
     "Accelerated",
+    "BandDisplay",
     "BandProblem",
     "BandRegressor",
     "Certificate",
+    "CoverageDisplay",
     "Gaussian",
     "Kernel",
     "Linear",
@@ -44,6 +53,9 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "TuningDisplay",
+    "load",
+    "save",
     "tune_score",
 ]
 

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import eigh, lapack, solve_triangular
 
 from sosbands.problem import BandProblem, Basis
 from sosbands.types import Array, Indices
@@ -42,7 +42,7 @@ class ScaleTerm:
     def at(self, gamma: Array, smoothing: float = 0.0) -> ScaleState:
         """Evaluate at Γ: one symmetric eigendecomposition."""
         M = (self.rows.T * gamma) @ self.rows + self.base
-        eigenvalues, vectors = np.linalg.eigh(M)
+        eigenvalues, vectors = spectrum(M)
         return ScaleState(self, gamma, smoothing, eigenvalues, vectors)
 
 
@@ -133,6 +133,19 @@ class ScaleState:
         for e in cauchy_factor(self.roots, tol).T:
             out += ((G * (2 * alpha * e)) @ G.T) * ((G * e) @ G.T)
         return out
+
+
+def spectrum(M: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of a symmetric matrix.
+
+    LAPACK's divide and conquer is the fastest method, but fails on rare matrices whose eigenvalues
+    differ by many orders of magnitude; those are left to the one with robust representations.
+    """
+    try:
+        eigenvalues, vectors = np.linalg.eigh(M)
+    except np.linalg.LinAlgError:
+        eigenvalues, vectors = eigh(M, driver="evr")
+    return eigenvalues, vectors
 
 
 @lru_cache(maxsize=8)
@@ -320,7 +333,7 @@ class JointState:
 
 def matrix_root(gram: Array) -> Array:
     """R with RᵀR = gram, for a positive semi-definite matrix."""
-    eigenvalues, vectors = np.linalg.eigh(gram)
+    eigenvalues, vectors = spectrum(gram)
     return np.asarray(np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T)
 
 
@@ -398,7 +411,7 @@ def mean_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: fl
     rows = basis.mean.rows
     used = np.flatnonzero(weights)
     gram = (rows[used].T * weights[used]) @ rows[used]
-    eigenvalues, vectors = np.linalg.eigh(gram)
+    eigenvalues, vectors = spectrum(gram)
     curvature = np.maximum(eigenvalues, 0.0) + theta
     slope = vectors.T @ (rows.T @ linear)
     noise = np.finfo(float).eps * len(gram) * max(float(curvature[-1]), np.finfo(float).tiny)

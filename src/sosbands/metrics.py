@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sosbands.datasets import Case
 
 __all__ = [
+    "clusters",
     "coverage",
     "coverage_gap",
     "exact_local_coverage",
@@ -34,8 +35,11 @@ __all__ = [
     "mutual_information",
     "r2_sqi",
     "size_stratified_coverage",
+    "width_bins",
     "worst_slab_coverage",
 ]
+
+_CLUSTER_ROWS, _MOST_CLUSTERS = 50, 15
 
 Seed: TypeAlias = int | np.integer | np.random.Generator | None
 Curve: TypeAlias = Callable[[Array], Array]
@@ -139,7 +143,7 @@ def size_stratified_coverage(
     (lower, upper), covered = _bounds(intervals), _covered(y, intervals)
     _check_count("n_bins", n_bins, len(lower))
     return _each(
-        lambda w, hit: min(float(hit[rows].mean()) for rows in _bins(w, n_bins)),
+        lambda w, hit: min(float(hit[rows].mean()) for rows in width_bins(w, n_bins)),
         upper - lower,
         covered,
     )
@@ -189,22 +193,46 @@ def coverage_gap(
 
     There are min(15, n // 50) clusters unless `n_clusters` says otherwise; each counts the same.
     """
-    from sklearn.cluster import KMeans
-
     covered = _covered(y, intervals)
     p = _levels(level, covered)
     rows = _inputs(X, len(covered))
+    parts = clusters(rows, n_clusters=n_clusters, random_state=random_state)
+    return _mean([np.abs(covered[part].mean(axis=0) - p) for part in parts])
+
+
+def clusters(
+    X: ArrayLike, *, n_clusters: int | None = None, random_state: Seed = None
+) -> list[Indices]:
+    """The rows of each k-means cluster of X.
+
+    There are min(15, n // 50) clusters unless `n_clusters` says otherwise.
+    """
+    from sklearn.cluster import KMeans
+
+    rows = _inputs(X)
     if n_clusters is None:
-        _check_count("the rows of a cluster", 50, len(rows))
-        n_clusters = min(15, len(rows) // 50)
+        if len(rows) < _CLUSTER_ROWS:
+            raise ValueError(
+                f"clusters need at least {_CLUSTER_ROWS} rows, got {len(rows)}: give more, or "
+                "n_clusters"
+            )
+        n_clusters = min(_MOST_CLUSTERS, len(rows) // _CLUSTER_ROWS)
     _check_count("n_clusters", n_clusters, len(rows))
     seed = int(np.random.default_rng(random_state).integers(2**31))
     label = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(rows)
-    return _mean([np.abs(covered[label == c].mean(axis=0) - p) for c in np.unique(label)])
+    return [np.flatnonzero(label == c) for c in np.unique(label)]
+
+
+def width_bins(widths: Array, n_bins: int) -> list[Indices]:
+    """The rows of each bin, cut at the quantiles of the width; equal widths share one."""
+    _check_count("n_bins", n_bins, len(widths))
+    # By ranks: quantiles of infinite widths cannot be interpolated.
+    bins = (rankdata(widths, method="min").astype(np.intp) - 1) * n_bins // len(widths)
+    return [np.flatnonzero(bins == b) for b in np.unique(bins)]
 
 
 def _r2_sqi(error: Array, width: Array, level: float, n_bins: int) -> float:
-    bins = _bins(width, n_bins)
+    bins = width_bins(width, n_bins)
     w = np.array([np.median(width[rows]) for rows in bins])
     q = np.array([np.quantile(error[rows], level) for rows in bins])
     if not np.all(np.isfinite(w)):
@@ -253,12 +281,6 @@ def _worst_slab(t: Array, hit: Mask, least: int) -> tuple[float, float, float]:
         if not new < μ:
             return float(μ), float(t[start]), float(t[end - 1])
         μ, start, end = new, i, j + least
-
-
-def _bins(width: Array, n_bins: int) -> list[Indices]:
-    """The rows of each bin, by ranks: quantiles of infinite widths cannot be interpolated."""
-    bins = (rankdata(width, method="min").astype(np.intp) - 1) * n_bins // len(width)
-    return [np.flatnonzero(bins == b) for b in np.unique(bins)]
 
 
 def _distribution(case: Case) -> Curve:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from sosbands.dual import spectrum
 from sosbands.types import Array
 
 _DAVIDSON_ROUNDS = 12
@@ -59,7 +60,7 @@ def orthonormal(V: Array, drop: float = 1e-13) -> Array:
     """An orthonormal basis of the columns of V, without directions of squared size < drop."""
     norms = np.linalg.norm(V, axis=0)
     V = V[:, norms > 0] / norms[norms > 0]
-    eigenvalues, vectors = np.linalg.eigh(V.T @ V)
+    eigenvalues, vectors = spectrum(V.T @ V)
     kept = eigenvalues > drop * eigenvalues[-1]
     Q = V @ (vectors[:, kept] / np.sqrt(eigenvalues[kept]))
     return np.linalg.qr(Q)[0]  # a second pass makes up for the squared condition number
@@ -78,7 +79,7 @@ def positive_eigenpairs(
     Q = orthonormal(np.hstack([cost.solve(rows.T, 0.0), guess]))
     image = rows.T @ (weighted @ Q) - cost.apply(Q)
     for rounds_left in reversed(range(_DAVIDSON_ROUNDS)):
-        values, vectors = np.linalg.eigh(Q.T @ image)
+        values, vectors = spectrum(Q.T @ image)
         values, vectors = values[values > 0], vectors[:, values > 0]
         residual = image @ vectors - (Q @ vectors) * values
         errors = np.linalg.norm(residual, axis=0)

@@ -1,0 +1,270 @@
+"""`save`, `load` and `describe`."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
+from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
+
+_PACKAGES = ("sosbands", "scikit-learn", "numpy", "skops")
+
+
+def save(
+    model: Any,
+    path: str | PathLike[str],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    trusted: Iterable[str | type] = (),
+) -> None:
+    """Write a fitted model to a file that `load` reads, without pickle.
+
+    The file appears when it is complete: if anything goes wrong, a file that was there stays. It
+    depends on the model alone, not on the time or the place.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `BandRegressor`, or any fitted estimator of scikit-learn, such as a pipeline or a
+        grid search with one inside.
+    path : str or path
+        By custom it ends in ``.skops``.
+    metadata : mapping, optional
+        Anything that JSON can express; `describe` gives it back.
+    trusted : iterable of str or type
+        Types and functions beyond those of sosbands and scikit-learn that the model may hold, by
+        dotted name. `load` must be told the same, and must be able to import them.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something else, or something that cannot be restored.
+
+    Notes
+    -----
+    Features of the training rows are left out: they are large, and only training needs them.
+    """
+    _check_fitted(model)
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {target.parent} does not exist: create it first")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: give the name of a file in it")
+    data = _written(model, dict(metadata or {}), _names(trusted))
+    from sosbands.tables import replacing
+
+    with replacing(fspath(path)) as temporary:
+        Path(temporary).write_bytes(data)
+
+
+def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
+    """Read a model that `save` wrote; it predicts exactly as the one that was saved.
+
+    A file cannot run code: it can only name types on a list (those of sosbands, estimators of
+    scikit-learn and their parts, and what `trusted` adds), and none of their functions is called.
+    Sizes are bounded before anything is read, a checksum finds accidents, and trees must not point
+    outside themselves. What a stranger's model predicts is still a stranger's word; and compiled
+    parts other than trees and neighbours, such as support vector machines, take their numbers as
+    they are.
+
+    Parameters
+    ----------
+    path : str or path
+    trusted : iterable of str or type
+        Further types and functions that the file may name, by dotted name. Their modules are
+        imported and their code runs, so look at each of them first.
+
+    Returns
+    -------
+    estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, hostile, of a newer version, or names other types.
+
+    Warns
+    -----
+    InconsistentVersionWarning
+        If the minor version of scikit-learn differs from that of the file.
+    """
+    data = _read(path)
+    names = _names(trusted)
+    with _said_of(path):
+        archive = unpacked(data)
+        original = _check_versions(archive.manifest)
+        model = _made(data, archive, names)
+    _warn_of_version(model, original)
+    return model
+
+
+def describe(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a model file says of itself; the checksum is verified, the model is not loaded.
+
+    Returns
+    -------
+    dict
+        ``format_version``, ``model`` (the dotted name of its class), ``versions`` (of packages when
+        it was saved), ``foreign_types`` (what `load` must be told to trust) and ``metadata``.
+    """
+    data = _read(path)
+    with _said_of(path):
+        return unpacked(data).manifest
+
+
+def _check_fitted(model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    name = type(model).__name__
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise ModelFileError(f"a fitted estimator is needed, got {model!r}")
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ModelFileError(f"this {name} is not fitted: call fit before save") from None
+
+
+def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> bytes:
+    """The bytes of the file, from which the model has been made once as a test."""
+    import skops.io
+
+    from sosbands.persistence.portable import portable
+
+    name = type(model).__name__
+    try:
+        with ZipFile(io.BytesIO(skops.io.dumps(portable(model)))) as dumped:
+            schema, files = renumbered(parsed(dumped.read("schema.json")))
+            arrays = {new: dumped.read(old) for old, new in files.items()}
+        audit = Audit(trusted)
+        audit.visit(schema)
+    except ModelFileError as error:
+        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
+    except Exception as error:
+        raise ModelFileError(
+            f"this {name} cannot be saved, it holds something without a storable state: {error}"
+        ) from error
+    _refuse(audit, f"this {name} cannot be saved: it")
+    manifest = {
+        "format_version": FORMAT,
+        "model": name_of(schema),
+        "versions": {package: version(package) for package in _PACKAGES},
+        "foreign_types": sorted(audit.foreign),
+        "metadata": metadata,
+    }
+    try:
+        data = packed(manifest, json.dumps(schema, separators=(",", ":")).encode(), arrays)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
+    try:
+        _made(data, unpacked(data), trusted)
+    except Exception as error:
+        raise ModelFileError(
+            f"this {name} cannot be saved, it could not be loaded again: {error}"
+        ) from error
+    return data
+
+
+def _made(data: bytes, archive: Archive, trusted: frozenset[str]) -> Any:
+    """The model, once every name in the file has been judged."""
+    import skops.io
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    from sosbands.persistence.contents import check_contents, objects
+    from sosbands.persistence.portable import restore
+
+    schema, audit = parsed(archive.schema), Audit(trusted)
+    audit.visit(schema)
+    _refuse(audit, "it")
+    with warnings.catch_warnings():
+        # One warning for the file instead of one for every part; see `_warn_of_version`.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = skops.io.loads(data, trusted=sorted(audit.names))
+    found = objects(model)
+    check_contents(found)
+    restore(found)
+    if not hasattr(model, "fit"):
+        raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
+    return model
+
+
+def _refuse(audit: Audit, subject: str) -> None:
+    """Say which types are not on the list."""
+    if not audit.refused:
+        return
+    listed = ", ".join(f"{name} (in {place})" for name, place in sorted(audit.refused.items()))
+    advice = f"pass trusted={sorted(audit.refused)} if you trust their code"
+    if any(place.endswith("_calibrator.ratio") for place in audit.refused.values()):
+        advice += "; likelihood ratios can also be given to conformalize as an array"
+    raise ModelFileError(f"{subject} names what sosbands does not know: {listed}; {advice}")
+
+
+def _check_versions(manifest: Mapping[str, Any]) -> str:
+    """The scikit-learn that wrote the file; one from the future is refused."""
+    original = str(manifest["versions"]["scikit-learn"])
+    if _numbers(original)[0] > _numbers(version("scikit-learn"))[0]:
+        raise ModelFileError(
+            f"the model was saved with scikit-learn {original}, this is "
+            f"{version('scikit-learn')}: upgrade scikit-learn"
+        )
+    return original
+
+
+def _warn_of_version(model: Any, original: str) -> None:
+    current = version("scikit-learn")
+    if _numbers(original) != _numbers(current):
+        from sklearn.exceptions import InconsistentVersionWarning
+
+        warnings.warn(
+            InconsistentVersionWarning(
+                estimator_name=type(model).__name__,
+                current_sklearn_version=current,
+                original_sklearn_version=original,
+            ),
+            stacklevel=3,
+        )
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _names(trusted: Iterable[str | type]) -> frozenset[str]:
+    if isinstance(trusted, str):
+        raise ValueError(f"trusted must be a list of dotted names, got the text {trusted!r}")
+    return frozenset(
+        item if isinstance(item, str) else f"{item.__module__}.{item.__name__}" for item in trusted
+    )
+
+
+def _read(path: str | PathLike[str]) -> bytes:
+    file = Path(path)
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a folder: give the name of a model file")
+    if not file.exists():
+        raise FileNotFoundError(f"there is no model file {file}: check the name")
+    return file.read_bytes()
+
+
+@contextmanager
+def _said_of(path: str | PathLike[str]) -> Iterator[None]:
+    """Name the file in what is said of it; whatever a damaged file breaks, it is damaged."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} cannot be loaded: {error}") from None
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} cannot be loaded: it is damaged, or was not written by sosbands "
+            f"({type(error).__name__}: {error})"
+        ) from error

@@ -1,0 +1,297 @@
+"""`CoverageDisplay`: what intervals cover, by level, by width or by cluster of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_consistent_length
+
+from sosbands.conformal import checked_levels
+from sosbands.evaluation.chance import binomial_bounds
+from sosbands.metrics import clusters, coverage, width_bins
+from sosbands.plotting import columns
+from sosbands.plotting.style import BLUE, INK, Style, own_axes, styled
+from sosbands.types import Array, Indices
+from sosbands.validation import labelled_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sosbands.estimator import BandRegressor
+
+Kind: TypeAlias = Literal["level", "width", "cluster"]
+
+_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_LEVEL = 0.9
+
+
+class CoverageDisplay:
+    """The share of outputs inside their intervals, with 95 % binomial bounds.
+
+    Bounds tell what chance does to the rows that are counted here. After a split calibration with
+    m rows the true coverage itself is above or below the level by about √(level (1 − level)/m).
+
+    Make one with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    kind : {"level", "width", "cluster"}
+        What the points are.
+    levels : array of shape (p,)
+        The level that was asked for at each point.
+    coverage : array of shape (p,)
+        The share of outputs inside.
+    bounds : array of shape (p, 2)
+        Bounds of the probability behind that share.
+    n_rows : array of shape (p,)
+        The rows of each point.
+    labels : sequence of str
+        What each point is, for the ticks of the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    target_ : matplotlib Line2D
+        The coverage that was asked for.
+    errorbar_ : matplotlib ErrorbarContainer
+        Coverage and bounds.
+    legend_ : matplotlib Legend
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor, CoverageDisplay
+    >>> from sosbands.datasets import case
+    >>> model = BandRegressor(random_state=0).fit(*case(1).sample(300, random_state=0))
+    >>> X, y = case(1).sample(1000, random_state=1)
+    >>> display = CoverageDisplay.from_estimator(model, X, y, kind="width")
+    >>> display.coverage.shape
+    (5,)
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: Kind,
+        levels: Array,
+        coverage: Array,
+        bounds: Array,
+        n_rows: Indices,
+        labels: Sequence[str],
+    ) -> None:
+        self.kind = kind
+        self.levels = levels
+        self.coverage = coverage
+        self.bounds = bounds
+        self.n_rows = n_rows
+        self.labels = labels
+
+    def plot(self, ax: Axes | None = None, *, errorbar_kwargs: Style | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        errorbar_kwargs : dict, optional
+            Line properties of the points and their bounds.
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.lines import Line2D
+
+        by_level = self.kind == "level"
+        if ax is None:
+            ax = own_axes(size=(4.8, 4.5) if by_level else (6.0, 4.0))[0]
+        place = self.levels if by_level else np.arange(len(self.levels))
+        wanted: dict[str, Any] = {
+            "color": INK,
+            "linestyle": "--",
+            "linewidth": 1.0,
+            "label": "asked for",
+        }
+        if by_level:
+            (self.target_,) = ax.plot([0, 1], [0, 1], **wanted)
+            ax.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+        else:
+            self.target_ = ax.axhline(float(self.levels[0]), **wanted)
+            ax.set_xticks(place, self.labels)
+            ax.set_xlim(-0.5, len(place) - 0.5)
+        look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.2, "capsize": 3}
+        look |= {"linestyle": "-" if by_level else "none", "label": "covered, 95 % bounds"}
+        errors = np.abs(self.bounds - self.coverage[:, None]).T
+        self.errorbar_ = ax.errorbar(
+            place, self.coverage, errors, **styled(Line2D, look, errorbar_kwargs)
+        )
+        ax.set(xlabel=self._place_label(), ylabel="share of outputs inside")
+        self.legend_ = ax.legend(frameon=False, loc="best")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BandRegressor,
+        X: Any,
+        y: ArrayLike,
+        *,
+        kind: Kind = "level",
+        levels: float | Sequence[float] | None = None,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        n_bins: int = 5,
+        n_clusters: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+        ax: Axes | None = None,
+        **style: Any,
+    ) -> Self:
+        """Predict intervals for rows that the model has not seen, count, and draw.
+
+        Parameters
+        ----------
+        estimator : BandRegressor
+            Fitted and calibrated.
+        X, y : array-like of shapes (n, d) and (n,)
+        kind : {"level", "width", "cluster"}
+            Coverage against the level; of narrow to wide intervals, cut at the quantiles of the
+            width; or of k-means clusters of what the band sees of X, standardised.
+        levels : float or sequence of float, optional
+            By default 0.1 to 0.95, or 0.9 by width and by cluster, which show one level.
+        groups, weights : array-like of shape (n,), optional
+            Those of the rows, if the model was calibrated with some.
+        n_bins, n_clusters, random_state
+            See `from_predictions`.
+        ax : matplotlib Axes, optional
+        **style
+            Passed to `plot`.
+
+        Returns
+        -------
+        CoverageDisplay
+        """
+        columns.check_model(estimator)
+        X, wanted = columns.table(X), _checked_levels(kind, levels)
+        inputs = None
+        if kind == "cluster":
+            inputs = StandardScaler().fit_transform(estimator.band_.inputs(X))
+        return cls.from_predictions(
+            labelled_rows(estimator, X, y, reset=False)[1],
+            estimator.predict_interval(X, wanted, groups=groups, weights=weights),
+            levels=wanted,
+            kind=kind,
+            X=inputs,
+            n_bins=n_bins,
+            n_clusters=n_clusters,
+            random_state=random_state,
+            ax=ax,
+            **style,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        intervals: ArrayLike,
+        *,
+        levels: float | Sequence[float],
+        kind: Kind = "level",
+        X: ArrayLike | None = None,
+        n_bins: int = 5,
+        n_clusters: int | None = None,
+        random_state: int | np.random.Generator | None = None,
+        ax: Axes | None = None,
+        **style: Any,
+    ) -> Self:
+        """Count what intervals of any model cover, and draw.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+        intervals : array-like of shape (n, 2), or (n, 2, k) for k levels
+        levels : float or sequence of k floats
+            By width and by cluster, one.
+        kind : {"level", "width", "cluster"}
+        X : array-like of shape (n, d), optional
+            What clusters are made of, as it is: scale its columns if their units differ.
+        n_bins : int
+            Bins of the width; equal widths share one.
+        n_clusters : int, optional
+            By default one for 50 rows, but at most 15.
+        random_state : int, Generator or None
+            Starts the clusters.
+        ax : matplotlib Axes, optional
+        **style
+            Passed to `plot`.
+
+        Returns
+        -------
+        CoverageDisplay
+        """
+        wanted = _checked_levels(kind, levels)
+        outputs, ends = np.asarray(y, dtype=np.float64), np.asarray(intervals, dtype=np.float64)
+        ends = ends[:, :, None] if ends.ndim == 2 else ends
+        coverage(outputs, ends)  # says what is wrong with either
+        if ends.shape[2] != len(wanted):
+            raise ValueError(
+                f"intervals of {len(wanted)} levels must have shape (n, 2, {len(wanted)}), got "
+                f"{ends.shape}: predict them for the same levels"
+            )
+        if kind == "level":
+            parts = [np.arange(len(outputs))] * len(wanted)
+            labels = [f"{level:g}" for level in wanted]
+        elif kind == "width":
+            widths = ends[:, 1, 0] - ends[:, 0, 0]
+            parts = width_bins(widths, n_bins)
+            labels = [_range(widths[part]) for part in parts]
+        else:
+            if X is None:
+                raise ValueError('kind="cluster" needs the inputs, got none: give X')
+            check_consistent_length(X, outputs)
+            found = clusters(X, n_clusters=n_clusters, random_state=random_state)
+            parts = sorted(found, key=len, reverse=True)
+            labels = [f"{len(part)}" for part in parts]
+        by_level = kind == "level"
+        inside = (ends[:, 0] <= outputs[:, None]) & (outputs[:, None] <= ends[:, 1])
+        sets = range(len(wanted)) if by_level else [0] * len(parts)
+        hits = [int(inside[part, j].sum()) for part, j in zip(parts, sets, strict=True)]
+        n_rows = [len(part) for part in parts]
+        display = cls(
+            kind=kind,
+            levels=np.array(wanted if by_level else wanted * len(parts)),
+            coverage=np.divide(hits, n_rows),
+            bounds=np.array([binomial_bounds(*pair) for pair in zip(hits, n_rows, strict=True)]),
+            n_rows=np.array(n_rows),
+            labels=labels,
+        )
+        return display.plot(ax, **style)
+
+    def _place_label(self) -> str:
+        if self.kind == "level":
+            return f"level asked for ({self.n_rows[0]} rows)"
+        if self.kind == "width":
+            few, many = self.n_rows.min(), self.n_rows.max()
+            count = f"{few}" if few == many else f"{few} to {many}"
+            return f"width of the interval ({count} rows each)"
+        return "rows in each cluster of the inputs"
+
+
+def _checked_levels(kind: Kind, levels: float | Sequence[float] | None) -> tuple[float, ...]:
+    if kind not in ("level", "width", "cluster"):
+        raise ValueError(f'kind must be "level", "width" or "cluster", got {kind!r}')
+    if levels is None:
+        levels = _LEVELS if kind == "level" else _LEVEL
+    checked = checked_levels(levels, name="levels")[0]
+    if kind != "level" and len(checked) > 1:
+        raise ValueError(f'kind="{kind}" shows one level, got {len(checked)}: give levels=0.9')
+    return checked
+
+
+def _range(widths: Array) -> str:
+    low, high = (f"{end:.3g}".replace("inf", "∞") for end in (widths.min(), widths.max()))
+    return low if low == high else f"{low} –\n{high}"

@@ -1,0 +1,322 @@
+"""Tables in files: CSV and Parquet, read and written in blocks; an output appears when complete.
+
+The cells of a CSV file stay the text that they are: what a cell means must not depend on the block
+it is read in, and columns that nobody computes with are written back unchanged. Those of a Parquet
+file have their types. Whether a file is one or the other is said by its name; ``-`` is CSV from
+standard input, or to standard output.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import re
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+__all__ = [
+    "BLOCK_ROWS",
+    "CsvFormat",
+    "TableError",
+    "is_parquet",
+    "named",
+    "read_blocks",
+    "read_table",
+    "replacing",
+    "writer",
+]
+
+# Rows in memory at once: a hundred columns of text are then some 300 MB.
+BLOCK_ROWS = 50_000
+STANDARD_STREAM = "-"
+
+Write: TypeAlias = Callable[[pd.DataFrame], None]
+
+
+class TableError(ValueError):
+    """A file is not the table that it should be; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How text stands for a table.
+
+    Attributes
+    ----------
+    sep : str or None
+        What is between two cells. None: a tab in a ``.tsv`` file, otherwise a comma.
+    encoding : str
+    decimal, thousands : str
+        What is between units and tenths, and between three digits and the next in a number.
+    """
+
+    sep: str | None = None
+    encoding: str = "utf-8"
+    decimal: str = "."
+    thousands: str = ""
+
+    def __post_init__(self) -> None:
+        if self.sep is not None and len(self.sep) != 1:
+            raise TableError(f"sep must be one character, got {self.sep!r}")
+        if len(self.decimal) != 1 or self.decimal == self.thousands:
+            raise TableError(
+                "decimal must be one character and differ from thousands, got "
+                f"{self.decimal!r} and {self.thousands!r}"
+            )
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise TableError(
+                f"encoding {self.encoding!r} is unknown: utf-8, cp1252 and latin-1 are usual"
+            ) from None
+
+    def sep_of(self, path: str) -> str:
+        """What is between two cells of this file."""
+        by_name = "\t" if path.removesuffix(".gz").endswith(".tsv") else ","
+        return self.sep or by_name
+
+
+def read_table(path: str, form: CsvFormat | None = None) -> pd.DataFrame:
+    """All rows of a table; see `read_blocks`."""
+    return pd.concat(read_blocks(path, form), ignore_index=True)
+
+
+def read_blocks(
+    path: str, form: CsvFormat | None = None, *, rows: int = BLOCK_ROWS
+) -> Iterator[pd.DataFrame]:
+    """The rows of a table, block after block; the index counts them from zero.
+
+    Parameters
+    ----------
+    path : str
+        A CSV file (``.gz`` is unpacked), a Parquet file, or ``-``.
+    form : CsvFormat, optional
+    rows : int
+        The most rows of a block.
+
+    Yields
+    ------
+    DataFrame
+        Cells of a CSV file are strings, empty where there is nothing; those of a Parquet file have
+        the types of pandas.
+
+    Raises
+    ------
+    TableError
+        If there are no rows, if columns share a name, or if the file is damaged.
+    """
+    if path.endswith((".xls", ".xlsx", ".ods")):
+        raise TableError(f"{path} is a spreadsheet: save it as CSV, or as Parquet")
+    blocks = _parquet_blocks(path, rows) if is_parquet(path) else _csv_blocks(path, form, rows)
+    start = 0
+    for block in blocks:
+        if start == 0:
+            _check_names(list(block.columns), path)
+        block.index = pd.RangeIndex(start, start + len(block))
+        start += len(block)
+        if len(block):
+            yield block
+    if start == 0:
+        raise TableError(f"{named(path)} has a header but no rows: there is nothing to do")
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a name is that of a Parquet file."""
+    return path.endswith((".parquet", ".pq"))
+
+
+def named(path: str) -> str:
+    """A file as a message calls it."""
+    return "standard input" if path == STANDARD_STREAM else path
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[str]:
+    """A name to write to, beside `path`; the file takes its place if all goes well.
+
+    Otherwise, and if the program is interrupted, it is removed and `path` stays as it was. What is
+    not a file, such as a device or a pipe, is written to directly.
+    """
+    target = Path(path).resolve()  # through a link, which stays
+    if target.exists() and not target.is_file():
+        yield str(target)
+        return
+    # The end of the name says what is inside.
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    try:
+        yield str(temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer(path: str, form: CsvFormat | None = None) -> Iterator[Write]:
+    """A function that appends a block to a table; the file appears when the context ends well."""
+    if path == STANDARD_STREAM:
+        yield _csv_writer(sys.stdout, path, form)
+        sys.stdout.flush()
+        return
+    with replacing(path) as temporary:
+        if is_parquet(path):
+            with _parquet_writer(temporary) as write:
+                yield write
+        else:
+            with _opened(temporary) as stream:
+                yield _csv_writer(stream, path, form)
+
+
+def _opened(path: str) -> IO[str]:
+    if path.endswith(".gz"):
+        return gzip.open(path, "wt", compresslevel=6, encoding="utf-8", newline="")
+    return open(path, "w", encoding="utf-8", newline="")
+
+
+def _csv_writer(stream: Any, path: str, form: CsvFormat | None) -> Write:
+    sep = (form or CsvFormat()).sep_of(path)
+    lines, begun = csv.writer(stream, delimiter=sep, lineterminator="\n"), False
+
+    def write(block: pd.DataFrame) -> None:
+        nonlocal begun
+        if not begun:
+            lines.writerow(block.columns)
+            begun = True
+        # A third faster than pandas, and numbers are as exact.
+        lines.writerows(
+            zip(*(_cells(block.iloc[:, j]) for j in range(block.shape[1])), strict=True)
+        )
+
+    return write
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    """What stands in a file: nothing where a value is missing, all digits of a number."""
+    cells: list[Any] = column.tolist()
+    if column.dtype not in (np.float64, object):
+        cells = list(map(str, column.array))  # 32-bit numbers keep the digits they print
+    if column.isna().any():
+        cells = ["" if lacks else cell for lacks, cell in zip(column.isna(), cells, strict=True)]
+    return cells
+
+
+def _csv_blocks(path: str, form: CsvFormat | None, rows: int) -> Iterator[pd.DataFrame]:
+    """The header is read as a row: pandas would rename columns of the same name."""
+    form = form or CsvFormat()
+    source: Any = sys.stdin.buffer if path == STANDARD_STREAM else path
+    # A byte order mark is no part of the first name.
+    encoding = "utf-8-sig" if form.encoding.lower() in ("utf-8", "utf8") else form.encoding
+    sep = form.sep_of(path)
+    names: list[str] | None = None
+    try:
+        with pd.read_csv(
+            source,
+            sep=sep,
+            header=None,
+            dtype=object,
+            na_filter=False,
+            encoding=encoding,
+            chunksize=rows,
+        ) as reader:
+            for block in reader:
+                if names is None:
+                    names = [str(name).strip() for name in block.iloc[0]]
+                    _check_separator(names, sep, path)
+                    block = block.iloc[1:]  # noqa: PLW2901
+                yield block.set_axis(names, axis=1)
+    except pd.errors.EmptyDataError:
+        raise TableError(f"{named(path)} is empty: a header and rows are needed") from None
+    except pd.errors.ParserError as error:
+        raise TableError(_parser_sentence(str(error), path)) from error
+    except UnicodeError as error:
+        raise TableError(
+            f"{named(path)} is not {form.encoding} text: name its encoding, such as "
+            "encoding='cp1252' or --encoding cp1252 for files from Windows"
+        ) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(f"{named(path)} is not a complete gzip file: {error}") from error
+
+
+def _parser_sentence(message: str, path: str) -> str:
+    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
+    if found is None:
+        return f"{named(path)} is not a CSV table: {message.strip()}"
+    expected, line, saw = found.groups()
+    return (
+        f"line {line} of {named(path)} has {saw} cells but the header has {expected}: put quotes "
+        "around cells that contain the separator"
+    )
+
+
+def _check_names(names: list[str], path: str) -> None:
+    twice = sorted({repr(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise TableError(
+            f"{named(path)} has several columns named {', '.join(twice)}: give each its own name"
+        )
+
+
+def _check_separator(names: list[str], sep: str, path: str) -> None:
+    if len(names) > 1:
+        return
+    for other in ";,\t|":
+        if other != sep and other in names[0]:
+            raise TableError(
+                f"{named(path)} has only the column {names[0]!r}, which looks like several "
+                f"separated by {other!r}: name the separator, sep={other!r} or --sep {other!r}"
+            )
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise TableError(
+            'Parquet files need pyarrow, which is not installed: pip install "sosbands[parquet]"'
+        ) from None
+    return pyarrow.parquet
+
+
+def _parquet_blocks(path: str, rows: int) -> Iterator[pd.DataFrame]:
+    parquet = _parquet()
+    import pyarrow as pa
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_names(file.schema_arrow.names, path)
+            for batch in file.iter_batches(batch_size=rows):
+                yield batch.to_pandas()
+    except pa.ArrowInvalid as error:
+        first = str(error).splitlines()[0]
+        raise TableError(f"{path} is not a complete Parquet file: {first}") from error
+
+
+@contextmanager
+def _parquet_writer(path: str) -> Iterator[Write]:
+    """All blocks have the types of the first."""
+    parquet = _parquet()
+    import pyarrow as pa
+
+    file: Any = None
+
+    def write(block: pd.DataFrame) -> None:
+        nonlocal file
+        if file is None:
+            schema = pa.Schema.from_pandas(block, preserve_index=False)
+            file = parquet.ParquetWriter(path, schema)
+        file.write_table(pa.Table.from_pandas(block, file.schema, preserve_index=False))
+
+    try:
+        yield write
+    finally:
+        if file is not None:
+            file.close()

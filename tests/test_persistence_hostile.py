@@ -1,0 +1,470 @@
+"""Files that are damaged, or made to do harm: a clear error, and nothing runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+import sosbands
+from sosbands.persistence import ModelFileError, archive, describe
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 2))
+y = X[:, 0] + 0.1 * rng.normal(size=60)
+
+
+class Parts:
+    """A model file, taken apart; `write` puts it together again, with a checksum that is right."""
+
+    def __init__(self, model, folder):
+        self.path = folder / "model.skops"
+        sosbands.save(model, self.path)
+        with zipfile.ZipFile(self.path) as file:
+            self.manifest = json.loads(file.read("manifest.json"))
+            self.schema = json.loads(file.read("schema.json"))
+            self.arrays = {n: file.read(n) for n in file.namelist() if not n.endswith(".json")}
+        del self.manifest["checksum"]
+
+    @property
+    def attributes(self):
+        """The attributes of the model: names and nodes."""
+        return self.schema["content"]["content"]
+
+    def add(self, name, node):
+        self.attributes[name] = node
+        kinds = self.schema["content"]["key_types"]["content"]
+        kinds.append({key: value for key, value in kinds[0].items() if key != "__id__"})
+
+    def arrays_with(self, *names):
+        """Structured arrays that have these fields, by the name of their file."""
+        loaded = {name: np.load(io.BytesIO(part)) for name, part in self.arrays.items()}
+        return {n: a for n, a in loaded.items() if a.dtype.names and set(names) <= {*a.dtype.names}}
+
+    def write(self):
+        text = json.dumps(self.schema).encode()
+        self.path.write_bytes(archive.packed(self.manifest, text, self.arrays))
+        return self.path
+
+
+@pytest.fixture
+def parts(tmp_path):
+    return Parts(Ridge().fit(X, y), tmp_path)
+
+
+def npy(array, **options):
+    stream = io.BytesIO()
+    np.save(stream, array, **options)
+    return stream.getvalue()
+
+
+def text(value):
+    """A node for a value that JSON can express."""
+    return {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": json.dumps(value),
+    }
+
+
+def node(loader, name, **contents):
+    module, _, attribute = name.rpartition(".")
+    return {"__class__": attribute, "__module__": module, "__loader__": loader, **contents}
+
+
+def sequence(loader, name, *values):
+    return node(loader, name, content=[text(value) for value in values])
+
+
+def harmful(command):
+    """Nodes that would run the command, each in another way that skops knows."""
+    words = sequence("TupleNode", "builtins.tuple", command)
+    empty = node("DictNode", "builtins.dict", content={}, key_types=sequence("ListNode", "a.b"))
+    system = node("FunctionNode", "os.system")
+    return {
+        "function": system,
+        "posix": node("FunctionNode", "posix.system"),
+        "type": node("TypeNode", "subprocess.Popen"),
+        "eval": node("TypeNode", "builtins.eval"),
+        "constructor": node("ConstructorFromReduceNode", "os.system", content=words),
+        "list": sequence("ListNode", "subprocess.Popen", "touch", command),
+        "set": sequence("SetNode", "subprocess.Popen", "touch", command),
+        "tuple": sequence("TupleNode", "subprocess.Popen", "touch", command),
+        "array": node("NdArrayNode", "os.system", type="numpy", file="1.npy"),
+        "partial": node(
+            "PartialNode",
+            "functools.partial",
+            content={"func": system, "args": words, "kwds": empty, "namespace": text(None)},
+        ),
+        "operator": node(
+            "OperatorFuncNode",
+            "operator.methodcaller",
+            attrs=sequence("TupleNode", "builtins.tuple", "unlink"),
+        ),
+        "method": node(
+            "MethodNode",
+            "pathlib.Path",
+            content={"func": "unlink", "obj": node("ObjectNode", "pathlib.Path")},
+        ),
+        "loss": node("LossNode", "subprocess.Popen", content=words, __reduce__={"args": words}),
+        "dictionary": node(
+            "DefaultDictNode",
+            "collections.defaultdict",
+            content={"main": empty, "default_factory": system},
+        ),
+        "import": node("ObjectNode", "sosbands_hostile.Model"),
+        "submodule": node("FunctionNode", "numpy.f2py.main"),
+        "an estimator called": node("ConstructorFromReduceNode", "sklearn.pipeline.Pipeline"),
+        "an estimator as a list": sequence("ListNode", "sosbands.estimator.BandRegressor"),
+        "a loader of pickles": node("FunctionNode", "joblib.load"),
+        "unknown loader": node("PickleNode", "builtins.str"),
+        "unknown generator": node(
+            "RandomGeneratorNode",
+            "numpy.random._generator.Generator",
+            content={
+                "bit_generator": {"content": {"bit_generator": text("seed")}},
+                "seed_seq": text(None),
+            },
+        ),
+    }
+
+
+@pytest.mark.parametrize("way", harmful(""))
+def test_a_file_cannot_name_what_is_not_on_the_list(way, parts, tmp_path, monkeypatch):
+    sentinel = tmp_path / "ran"
+    (tmp_path / "sosbands_hostile.py").write_text(f"open({str(sentinel)!r}, 'w')\nModel = object\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    parts.add("alpha", harmful(f"touch {sentinel}")[way])
+    path = parts.write()
+    imported = set(sys.modules)
+    with pytest.raises(ModelFileError, match="names what sosbands does not know"):
+        sosbands.load(path)
+    assert not sentinel.exists()
+    assert set(sys.modules) == imported
+
+
+def test_what_is_trusted_does_run(parts, tmp_path):
+    # So the files above are harmful indeed, but for the list.
+    parts.add("alpha", harmful(f"touch {tmp_path / 'ran'}")["constructor"])
+    sosbands.load(parts.write(), trusted=["os.system"])
+    assert (tmp_path / "ran").exists()
+
+
+def test_the_error_lists_everything_that_was_found_and_where(parts):
+    parts.add("solver_", node("FunctionNode", "os.system"))
+    parts.add("alpha", node("TypeNode", "builtins.eval"))
+    with pytest.raises(
+        ModelFileError,
+        match=r"builtins.eval \(in alpha\), os.system \(in solver_\); pass trusted=\['builtins.ev",
+    ):
+        sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize("name", ["predict", "_decision_function", "get_params"])
+def test_an_attribute_cannot_take_the_place_of_a_method(name, parts):
+    parts.add(name, node("FunctionNode", "numpy.exp"))
+    with pytest.raises(ModelFileError, match="hides the method"):
+        sosbands.load(parts.write())
+
+
+def test_an_object_of_another_kind_is_no_model(parts):
+    parts.schema.update(text("hello"))
+    with pytest.raises(ModelFileError, match="holds no estimator, but str"):
+        sosbands.load(parts.write())
+
+
+def test_old_ways_of_reading_are_refused(parts):
+    parts.schema["protocol"] = 0
+    with pytest.raises(ModelFileError, match="protocol 0"):
+        sosbands.load(parts.write())
+
+
+def test_a_tree_that_is_larger_than_it_looks_is_refused(parts):
+    inner = {**sequence("ListNode", "builtins.list"), "__id__": 10**6}
+    for level in range(1, 40):
+        again = {"__id__": inner["__id__"]}
+        inner = node("ListNode", "builtins.list", content=[inner, again], __id__=10**6 + level)
+    parts.add("alpha", inner)
+    with pytest.raises(ModelFileError, match="an object that it does not describe"):
+        sosbands.load(parts.write())
+
+
+def test_two_objects_with_one_number_are_refused(parts):
+    short = {**sequence("ListNode", "builtins.list"), "__id__": 10**6}
+    long = {**sequence("ListNode", "builtins.list", 1, 2), "__id__": 10**6}
+    parts.add("alpha", node("ListNode", "builtins.list", content=[short, long]))
+    with pytest.raises(ModelFileError, match="in two ways"):
+        sosbands.load(parts.write())
+
+
+def test_a_tree_that_is_too_deep_is_refused(parts):
+    parts.schema["deep"] = None
+    depth = 20_000
+    deep = json.dumps(parts.schema).replace('"deep": null', f'"deep": {"[" * depth}{"]" * depth}')
+    parts.path.write_bytes(archive.packed(parts.manifest, deep.encode(), parts.arrays))
+    with pytest.raises(ModelFileError, match="damaged"):
+        sosbands.load(parts.path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (npy(np.array([{}], dtype=object), allow_pickle=True), "pickled objects"),
+        (npy(np.ones(4))[:-8], "not as long as it claims"),
+        (npy(np.ones(4)).replace(b"(4,)", b"(9,)"), "not as long as it claims"),
+        (b"\x80\x04N.", "damaged"),
+    ],
+    ids=["pickled", "short", "long", "pickle"],
+)
+def test_arrays_are_checked_before_they_are_read(content, reason, parts):
+    parts.arrays["1.npy"] = content
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize(
+    "name", ["model.pkl", "../1.npy", "/tmp/1.npy", "1.npy.exe", "a/1.npy", "C:\\1.npy", "2.npy/"]
+)
+def test_unknown_members_are_refused(name, parts):
+    with zipfile.ZipFile(parts.path, "a") as file:
+        file.writestr(zipfile.ZipInfo(name), b"")
+    with pytest.raises(ModelFileError, match="has no member called"):
+        sosbands.load(parts.path)
+
+
+def rezipped(path, entry, content):
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr(entry, content)
+    return path
+
+
+def test_symbolic_links_are_refused(parts):
+    entry = zipfile.ZipInfo("99.npy")
+    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(ModelFileError, match="symbolic link"):
+        sosbands.load(rezipped(parts.path, entry, b"/etc/passwd"))
+
+
+def test_compressed_arrays_are_refused_before_they_are_read(parts):
+    entry = zipfile.ZipInfo("99.npy")
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    with pytest.raises(ModelFileError, match="is compressed"):
+        sosbands.load(rezipped(parts.path, entry, npy(np.zeros(10**6))))
+
+
+def test_two_members_of_one_name_are_refused(parts):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        rezipped(parts.path, zipfile.ZipInfo("1.npy"), b"")
+    with pytest.raises(ModelFileError, match="the same name"):
+        sosbands.load(parts.path)
+
+
+def test_a_text_that_unpacks_to_far_more_than_the_file_is_not_unpacked(parts, monkeypatch):
+    parts.manifest["metadata"] = {"long": " " * 10_000_000}
+    path = parts.write()
+    monkeypatch.setattr(zipfile.ZipFile, "read", None)
+    for read in (sosbands.load, describe):
+        with pytest.raises(ModelFileError, match="far larger than the file"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"mean,lower\n1,2\n", b"\x80\x04N.", b"PK\x05\x06"]
+)
+def test_other_files_are_no_model_files(content, tmp_path):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    for read in (sosbands.load, describe):
+        with pytest.raises(ModelFileError, match=r"other cannot be loaded: this is no model file"):
+            read(path)
+
+
+def test_other_archives_are_no_model_files(tmp_path):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
+        file.writestr("hello.txt", "hello")
+    with pytest.raises(ModelFileError, match=r"holds manifest.json and schema.json"):
+        sosbands.load(tmp_path / "other.zip")
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"), [(2, "upgrade sosbands"), (None, "no format"), (True, "no format")]
+)
+def test_other_format_versions_are_refused(number, reason, parts):
+    parts.manifest["format_version"] = number
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())
+
+
+def test_a_change_without_a_new_checksum_is_found(parts):
+    changed = {**parts.manifest, "metadata": {"target": "other"}, "checksum": "0" * 64}
+    with zipfile.ZipFile(parts.path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(parts.path, "w") as file:
+        for name, content in {**members, "manifest.json": json.dumps(changed)}.items():
+            file.writestr(name, content)
+    for read in (sosbands.load, describe):
+        with pytest.raises(ModelFileError, match="checksum is wrong"):
+            read(parts.path)
+
+
+def test_every_truncation_is_found(parts):
+    data = parts.path.read_bytes()
+    for size in [*range(0, len(data), 97), len(data) - 1]:
+        parts.path.write_bytes(data[:size])
+        with pytest.raises(ModelFileError):
+            sosbands.load(parts.path)
+
+
+def test_a_flipped_bit_is_found_or_does_not_matter(parts):
+    data, expected = parts.path.read_bytes(), Ridge().fit(X, y).predict(X)
+    ends = [*range(120), *range(len(data) - 400, len(data))]
+    found = 0
+    for place in [*ends, *rng.integers(len(data), size=150)]:
+        flipped = bytearray(data)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        parts.path.write_bytes(flipped)
+        try:
+            np.testing.assert_array_equal(sosbands.load(parts.path).predict(X), expected)
+        except ModelFileError:
+            found += 1
+    assert found > 400
+
+
+BOOSTED = HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=5, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 2), ("feature_idx", -1)]
+)
+def test_boosted_trees_cannot_point_outside_themselves(field, value, tmp_path):
+    parts = Parts(BOOSTED.fit(X, y), tmp_path)
+    ((name, nodes),) = parts.arrays_with("left", "feature_idx").items()
+    nodes[field][0] = value
+    parts.arrays[name] = npy(nodes)
+    with pytest.raises(ModelFileError, match="that it does not have"):
+        sosbands.load(parts.write())
+
+
+def test_boosted_trees_cannot_make_up_categories(tmp_path):
+    parts = Parts(BOOSTED.fit(X, y), tmp_path)
+    ((name, nodes),) = parts.arrays_with("left", "feature_idx").items()
+    nodes["is_categorical"][0] = 1
+    parts.arrays[name] = npy(nodes)
+    with pytest.raises(ModelFileError, match="categories"):
+        sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("left_child", 10**6), ("right_child", 0), ("feature", 2)]
+)
+@pytest.mark.parametrize("model", [DecisionTreeRegressor(), RandomForestRegressor(2)], ids=repr)
+def test_trees_cannot_point_outside_themselves(field, value, model, tmp_path):
+    parts = Parts(model.set_params(max_depth=2, random_state=0).fit(X, y), tmp_path)
+    name, nodes = next(iter(parts.arrays_with("left_child").items()))
+    nodes[field][0] = value
+    parts.arrays[name] = npy(nodes)
+    with pytest.raises(ModelFileError, match=r"that it does not have|decision tree"):
+        sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize("number", [1, 1.5, None])
+def test_trees_cannot_see_more_columns_than_their_estimator(number, tmp_path):
+    parts = Parts(RandomForestRegressor(2, max_depth=2, random_state=0).fit(X, y), tmp_path)
+    parts.attributes["n_features_in_"] = text(number)
+    with pytest.raises(ModelFileError, match="number"):
+        sosbands.load(parts.write())
+
+
+def test_search_trees_must_fit_their_data(tmp_path):
+    parts = Parts(KNeighborsRegressor(3).fit(X, y), tmp_path)
+    state = parts.attributes["_tree"]["content"]["content"]
+    order = np.load(io.BytesIO(parts.arrays[state[1]["file"]]))
+    parts.arrays[state[1]["file"]] = npy(order + 10**6)
+    with pytest.raises(ModelFileError, match="search tree"):
+        sosbands.load(parts.write())
+
+
+def test_sparse_matrices_cannot_point_outside_themselves(tmp_path):
+    parts = Parts(KNeighborsRegressor(3).fit(csr_matrix(X), y), tmp_path)
+    ((name, content),) = ((n, part) for n, part in parts.arrays.items() if n.endswith(".npz"))
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = {part: file.read(part) for part in file.namelist()}
+    members["indices.npy"] = npy(np.load(io.BytesIO(members["indices.npy"])) + 10**6)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        for part, inner in members.items():
+            file.writestr(part, inner)
+    parts.arrays[name] = stream.getvalue()
+    with pytest.raises(ModelFileError, match="indices"):
+        sosbands.load(parts.write())
+
+
+def test_the_parts_of_a_sparse_matrix_are_checked(tmp_path):
+    parts = Parts(KNeighborsRegressor(3).fit(csr_matrix(X), y), tmp_path)
+    (name,) = (name for name in parts.arrays if name.endswith(".npz"))
+    for part, entry, reason in (
+        ("evil.py", b"", "unknown part"),
+        ("data.npy", npy(np.array([{}], dtype=object), allow_pickle=True), "pickled objects"),
+    ):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as file:
+            file.writestr(part, entry)
+        parts.arrays[name] = stream.getvalue()
+        with pytest.raises(ModelFileError, match=reason):
+            sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize(
+    ("mask", "func", "reason"),
+    [(np.array([False, False]), None, "each column once"), (None, "numpy.mean", "encodes columns")],
+)
+def test_what_boosting_puts_before_its_trees_is_checked(mask, func, reason, tmp_path):
+    rows = np.column_stack([X[:, 0], np.arange(60) % 3])
+    model = HistGradientBoostingRegressor(categorical_features=[1], max_iter=1).fit(rows, y)
+    parts = Parts(model, tmp_path)
+    steps = parts.attributes["_preprocessor"]["content"]["content"]["transformers_"]["content"]
+    _, step, columns = steps[1]["content"]  # name, FunctionTransformer, mask
+    if mask is not None:
+        parts.arrays[columns["file"]] = npy(mask)
+    if func is not None:
+        step["content"]["content"]["func"] = node("FunctionNode", func)
+        for part in (step, steps[1], parts.attributes["_preprocessor"]):
+            part.pop("__id__")  # it is described in several places
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())
+
+
+def test_what_was_saved_is_checked_as_when_it_was_made(tmp_path):
+    band = sosbands.BandRegressor(lengthscale=1.0, width_weight=20.0, random_state=0).fit(X, y)
+    parts = Parts(band, tmp_path)
+
+    def spoil(value):
+        if isinstance(value, dict):
+            if value.get("__class__") == "Gaussian":
+                value["content"]["content"]["offset"] = text(-1.0)
+            for part in value.values():
+                spoil(part)
+        elif isinstance(value, list):
+            for part in value:
+                spoil(part)
+
+    spoil(parts.schema)
+    with pytest.raises(ModelFileError, match="offset must be finite and >= 0, got -1"):
+        sosbands.load(parts.write())
+
+
+def test_the_fixture_of_version_1_is_small():
+    for path in (Path(__file__).parent / "data").glob("*.skops"):
+        assert path.stat().st_size < 150_000
