@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from benchmarks import peers
 from benchmarks.fit_time import TRAINING, fit, listed
 from benchmarks.isolation import peak_memory, run_alone
 from benchmarks.record import Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of
+from experiments.methods._boosting import cross_fitted
 from sosbands import means
 from sosbands.datasets import case
 
@@ -39,7 +39,7 @@ def around_boosting() -> list[Record]:
     train, mean = round(TRAINING * ROWS), HistGradientBoostingRegressor(random_state=SEED)
     calls = {
         "fit": partial(fit, X, y, SEED, estimator=mean),
-        "boosting": partial(peers.cross_fitted, X[:train], y[:train], SEED),
+        "boosting": partial(cross_fitted, X[:train], y[:train], SEED),
     }
     times = by_name([alternate(REPEATS, **calls)])
     ratio = Record(

@@ -13,10 +13,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import peers
 from benchmarks.isolation import run_alone
 from benchmarks.record import SEEDS, Record, Times, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of
+from experiments.methods import heteroscedastic_gp
+from experiments.methods._boosting import tails
 from sosbands import BandRegressor
 from sosbands.datasets import case
 
@@ -96,7 +97,7 @@ def fit(X: Array, y: Array, seed: int, **parameters: object) -> BandRegressor:
 
 def hetgp(X: Array, y: Array, seed: int) -> object:
     """The likelihood of a Gaussian process with another one for its noise."""
-    return peers.heteroscedastic_gp.learn(X, y, LEVEL, seed)
+    return heteroscedastic_gp.learn(X, y)
 
 
 def forest_cqr(X: Array, y: Array, seed: int) -> object:
@@ -107,7 +108,7 @@ def forest_cqr(X: Array, y: Array, seed: int) -> object:
     train = round(TRAINING * len(y))
     forest = RandomForestQuantileRegressor(300, min_samples_leaf=10, random_state=seed)
     forest.fit(X[:train], y[:train])
-    levels = (*peers.tails(LEVEL), 0.5)
+    levels = (*tails(LEVEL), 0.5)
     models = [copy(forest).set_params(default_quantiles=level) for level in levels]
     peer = ConformalizedQuantileRegressor(models, confidence_level=LEVEL, prefit=True)
     return peer.conformalize(X[train:], y[train:])

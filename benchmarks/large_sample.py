@@ -11,7 +11,7 @@ from functools import partial
 
 from benchmarks.outcomes import collect
 from benchmarks.record import Record
-from benchmarks.small_samples import outcome
+from benchmarks.small_samples import OURS, outcome
 
 ROWS, TEST_ROWS = 1000, 2000
 SEEDS = tuple(range(2000, 2020))
@@ -19,7 +19,7 @@ SEEDS = tuple(range(2000, 2020))
 
 def run(full: bool) -> Iterator[Record]:
     """Width and local coverage."""
-    keys = [{"case": 1, "seed": seed, "method": "sosbands"} for seed in SEEDS]
+    keys = [{"case": 1, "seed": seed, "method": OURS[0]} for seed in SEEDS]
     measure = partial(outcome, rows=ROWS, test_rows=TEST_ROWS)
     outcomes = collect("large_sample", keys, measure)
     means = outcomes[["width", "oracle", "local_error"]].mean()

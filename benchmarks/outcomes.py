@@ -1,8 +1,9 @@
 """Outcomes of many small runs in a CSV file: a benchmark that was interrupted goes on from there.
 
 Each row is one run: its key, what was measured, and the code that made it. Rows of other code are
-measured again, so that no figure mixes versions: for a peer that code is peers.py, for our own
-methods the whole package. Sizes are not part of a key: delete the file if you change them.
+measured again, so that no figure mixes versions: that code is the file of the method and what
+methods share, and for our own the whole package too. Sizes are not part of a key: delete the file
+if you change them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any
 import pandas as pd
 
 import sosbands
-from benchmarks import peers, results
+from benchmarks import results
 from benchmarks.isolation import fresh_processes
+from experiments.methods import load
 
 Key = Mapping[str, Any]
 
@@ -64,8 +66,8 @@ def append(path: Path, row: Mapping[str, Any]) -> None:
 
 def code(method: str) -> str:
     """The first digits of a hash of the source of a method."""
-    if hasattr(peers, method):
-        files = [Path(peers.__file__)]
-    else:
-        files = sorted(Path(sosbands.__file__).parent.rglob("*.py"))
+    file = load(method).file
+    files = [file, *sorted(file.parent.glob("_[a-z]*.py"))]
+    if method.startswith("sosbands"):
+        files += sorted(Path(sosbands.__file__).parent.rglob("*.py"))
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

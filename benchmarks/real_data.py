@@ -14,18 +14,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingRegressor
 
-from benchmarks import peers
 from benchmarks.outcomes import collect
 from benchmarks.record import Record
-from sosbands import BandRegressor
+from experiments.methods import load
 from sosbands.metrics import coverage, interval_score, mean_width
-
-Array = npt.NDArray[np.float64]
-Rows = tuple[Array, Array]
 
 VARIABLE = "SOSBANDS_DATA"
 SETS = ("california", "bike_uci", "concrete", "airfoil", "yacht", "triceps")
@@ -59,21 +53,13 @@ def outcome(data: str, seed: int, method: str) -> dict[str, float]:
     X, y = table[:, :-1], table[:, -1] / table[:, -1].std()
     rows = np.random.default_rng(seed).permutation(len(y))[:MAX_ROWS]
     train, cal, test = np.split(rows, np.cumsum([len(rows) // 2, len(rows) // 4]))
-    C = intervals(method, (X[train], y[train]), (X[cal], y[cal]), X[test], seed)
+    fitted = load(method).fit(X[train], y[train], X[cal], y[cal], levels=[LEVEL], seed=seed)
+    C = fitted.intervals(X[test])[:, :, 0]
     return {
         "interval_score": float(interval_score(y[test], C, LEVEL)),
         "width": float(mean_width(C)),
         "coverage": float(coverage(y[test], C)),
     }
-
-
-def intervals(method: str, train: Rows, cal: Rows, X_test: Array, seed: int) -> Array:
-    """Our band, or that of a peer."""
-    if method == "sosbands":
-        mean = HistGradientBoostingRegressor(random_state=seed)
-        model = BandRegressor(mean, calibration=None, random_state=seed).fit(*train)
-        return model.conformalize(*cal).predict_interval(X_test, LEVEL)
-    return getattr(peers, method)(*train, *cal, X_test, level=LEVEL, seed=seed)
 
 
 def against(peer: str, name: str, means: pd.DataFrame) -> Record:

@@ -12,23 +12,19 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from benchmarks import peers
 from benchmarks.outcomes import collect
 from benchmarks.record import Record
-from sosbands import BandRegressor, datasets
+from experiments.methods import load
+from sosbands import datasets
 from sosbands.metrics import exact_local_coverage, mean_width
-
-Array = npt.NDArray[np.float64]
-Rows = tuple[Array, Array]
 
 LEVEL = 0.9
 CASES = (1, 2, 3, 4)
 ROWS, TEST_ROWS = 100, 1000
 SEEDS = tuple(range(1000, 1100))
-OURS = {"sosbands": BandRegressor, "as_published": BandRegressor.as_published}
+OURS = ("sosbands_kernel_mean", "sosbands_published")
 PEERS = ("quantile_forest_cqr", "homoscedastic_gp", "heteroscedastic_gp")
 FIGURES = {"width": "mean width", "local_error": "mean |local coverage − 0.9|"}
 
@@ -51,7 +47,8 @@ def outcome(
     truth = datasets.case(case)
     X, y = truth.sample(2 * rows, random_state=seed)
     X_test = truth.sample_inputs(test_rows, random_state=seed + 10_000)
-    C = intervals(method, (X[:rows], y[:rows]), (X[rows:], y[rows:]), X_test, seed)
+    fitted = load(method).fit(X[:rows], y[:rows], X[rows:], y[rows:], levels=[LEVEL], seed=seed)
+    C = fitted.intervals(X_test)[:, :, 0]
     return {
         "width": float(mean_width(C)),
         "oracle": float(mean_width(truth.interval(X_test, LEVEL))),
@@ -59,19 +56,11 @@ def outcome(
     }
 
 
-def intervals(method: str, train: Rows, cal: Rows, X_test: Array, seed: int) -> Array:
-    """One of our bands, or that of a peer."""
-    if method in OURS:
-        model = OURS[method](calibration=None, random_state=seed).fit(*train)
-        return model.conformalize(*cal).predict_interval(X_test, LEVEL)
-    return getattr(peers, method)(*train, *cal, X_test, level=LEVEL, seed=seed)
-
-
 def against_best(outcomes: pd.DataFrame, number: int, figure: str) -> Record:
     """Our mean minus that of the best peer, in standard errors of the paired differences."""
     table = outcomes.pivot(index="seed", columns="method", values=figure)
     means, medians = table.mean(), table.median()
-    distances = {peer: in_standard_errors(table["sosbands"] - table[peer]) for peer in PEERS}
+    distances = {peer: in_standard_errors(table[OURS[0]] - table[peer]) for peer in PEERS}
     best = means[list(PEERS)].idxmin()
     notes = f"means: {listed(means)}"
     if figure == "width":

@@ -85,8 +85,8 @@ def cluster_figure(evaluation: Evaluation) -> Figure:
     return Figure(
         "clusters",
         "Coverage in regions of the inputs",
-        "Rows with similar inputs form a region, A to the one that is covered best; whiskers far "
-        "below the dashed line mark regions where intervals are too narrow.",
+        "Rows with similar inputs form a region, from A, covered least, to the one covered best; "
+        "whiskers far below the dashed line mark regions where intervals are too narrow.",
         "Share of rows covered in clusters of the inputs, with 95 % bounds.",
         _part_traces(evaluation, parts, labels),
         _part_layout("region, see the numbers"),

@@ -1,0 +1,1 @@
+"""The evidence: every figure and table of the paper, and how the bands do on real data."""

@@ -1,0 +1,38 @@
+"""Figures from results: drawn, then written as PNG and SVG, the same bytes every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from experiments.experiment import Experiment
+
+FOLDER = Path(__file__).parent / "figures"
+
+_STYLE = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": "medium",
+    "figure.constrained_layout.use": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "sosbands",
+}
+
+
+def draw(experiment: Experiment, results: pd.DataFrame, folder: Path) -> Path:
+    """Write the figure of an experiment; the path of the PNG file."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{experiment.name}.png"
+    with mpl.rc_context(_STYLE):
+        figure = experiment.figure(results)
+        FigureCanvasAgg(figure)
+        figure.savefig(path)
+        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
+    return path

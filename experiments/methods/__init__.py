@@ -1,0 +1,86 @@
+"""Ways to prediction intervals, one file each, all called alike.
+
+    load("boosted_cqr").fit(X, y, X_cal, y_cal, levels=(0.8, 0.9), seed=0).intervals(X_new)
+
+A new method is one new file that defines ``METHOD = Method(__name__, title, fit)``. Modules whose
+name starts with an underscore hold what several methods share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a method has learned and calibrated.
+
+    `intervals` gives the bounds of the k levels at new rows, shape (n, 2, k). `mean` and `scale`,
+    where a method has them, give (n,) each: the interval is the mean ± a multiple of the scale.
+    """
+
+    intervals: Callable[[Array], Array]
+    mean: Callable[[Array], Array] | None = None
+    scale: Callable[[Array], Array] | None = None
+
+
+class Fit(Protocol):
+    """Learn from the training rows, calibrate with the others; nothing else is seen."""
+
+    def __call__(
+        self, X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    ) -> Fitted: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and where it can be used.
+
+    `ranked` is False for variants of a method that takes part. Above `max_rows` training rows or
+    `max_inputs` inputs a method does not apply.
+    """
+
+    module: str
+    title: str
+    fit: Fit
+    ranked: bool = True
+    max_rows: int | None = None
+    max_inputs: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.module.rpartition(".")[2]
+
+    @property
+    def file(self) -> Path:
+        """Where it is written."""
+        return Path(__file__).parent / f"{self.name}.py"
+
+    def applies(self, n_train: int, d: int) -> bool:
+        """Whether it can be used with so many training rows and inputs."""
+        few_rows = self.max_rows is None or n_train <= self.max_rows
+        return few_rows and (self.max_inputs is None or d <= self.max_inputs)
+
+
+def names() -> list[str]:
+    """All methods, in the order of the alphabet."""
+    return sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
+
+
+def load(name: str) -> Method:
+    """One of them."""
+    if name not in names():
+        raise ValueError(f"no method {name!r}: choose from {', '.join(names())}")
+    method: Method = import_module(f"{__name__}.{name}").METHOD
+    return method

@@ -1,0 +1,1 @@
+"""Every method on every data set: ``python -m experiments.real --data FOLDER``."""

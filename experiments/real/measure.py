@@ -1,0 +1,106 @@
+"""One method on one random split of one data set: what is measured.
+
+Half of the rows train, a quarter calibrates, a quarter tests. y is in units of its standard
+deviation. Bounds are cut off one range of the training outputs beyond their extremes, for all
+methods alike: an infinite interval (they are counted) would make every average infinite. Clusters
+and slabs are those of standardised inputs. Outlying inputs make clusters of one or two rows, which
+count as much as the others, so that the gap is also taken over clusters of the ranks of the inputs.
+Seconds are those of the processor, on one thread, and a fit is for all levels together.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
+
+from experiments.methods import Array, load
+from sosbands.metrics import (
+    coverage,
+    coverage_gap,
+    interval_score,
+    mean_width,
+    worst_slab_coverage,
+)
+
+LEVELS = (0.8, 0.9, 0.95)
+DIRECTIONS = 200
+SLAB_ROWS = 200  # of fewer test rows a slab holds less than twenty in either half
+
+
+@lru_cache(maxsize=2)
+def rows_of(path: Path) -> tuple[Array, Array]:
+    """Inputs and outputs of a CSV file with a header; y is the last column."""
+    table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+    if table.shape[1] < 2 or not np.all(np.isfinite(table)):
+        raise ValueError(
+            f"{path.name} must hold numbers in two columns or more, y in the last, got shape "
+            f"{table.shape}, NaN or infinity: drop the rows that are not complete"
+        )
+    return table[:, :-1], table[:, -1] / table[:, -1].std()
+
+
+def split(n: int, seed: int) -> list[Any]:
+    """The rows that train, calibrate and test."""
+    rows = np.random.default_rng(seed).permutation(n)
+    return np.split(rows, np.cumsum([n // 2, n // 4]))
+
+
+def applies(path: Path, method: str) -> bool:
+    """Whether a method can be used with the training rows of a data set."""
+    X, _ = rows_of(path)
+    return load(method).applies(len(X) // 2, X.shape[1])
+
+
+def measure(path: Path, method: str, seed: int) -> list[dict[str, Any]]:
+    """A row for each level."""
+    X, y = rows_of(path)
+    train, cal, test = split(len(y), seed)
+    with threadpool_limits(1):
+        start = process_time()
+        fitted = load(method).fit(X[train], y[train], X[cal], y[cal], levels=LEVELS, seed=seed)
+        between = process_time()
+        C = fitted.intervals(X[test])
+        end = process_time()
+    infinite = np.isinf(C).any(axis=1).mean(axis=0)
+    low, high = y[train].min(), y[train].max()
+    C = np.clip(C, 2 * low - high, 2 * high - low)
+    columns = {**quality(X, y, test, C, seed), "infinite": infinite}
+    return [
+        {
+            "level": level,
+            "n": len(y),
+            **{name: float(values[j]) for name, values in columns.items()},
+            "fit_seconds": between - start,
+            "predict_seconds": end - between,
+        }
+        for j, level in enumerate(LEVELS)
+    ]
+
+
+def quality(X: Array, y: Array, test: Any, C: Array, seed: int) -> dict[str, Any]:
+    """The metrics of the intervals of all levels; NaN where too few rows test."""
+    Z, t = ((X - X.mean(axis=0)) / spread(X))[test], y[test]
+    ranks = rankdata(X, axis=0)[test] / len(X)
+    clusters = {"n_clusters": max(1, min(15, len(t) // 50)), "random_state": seed}
+    slab = np.full(len(LEVELS), np.nan)
+    if len(t) >= SLAB_ROWS:
+        slab = worst_slab_coverage(Z, t, C, n_directions=DIRECTIONS, random_state=seed)
+    return {
+        "interval_score": interval_score(t, C, LEVELS),
+        "mean_width": mean_width(C),
+        "coverage": coverage(t, C),
+        "coverage_gap": coverage_gap(Z, t, C, LEVELS, **clusters),
+        "rank_gap": coverage_gap(ranks, t, C, LEVELS, **clusters),
+        "worst_slab": slab,
+    }
+
+
+def spread(X: Array) -> Array:
+    """The standard deviation of each input, one where it does not vary."""
+    return np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)

@@ -1,0 +1,77 @@
+"""Every method keeps what the interface promises, and covers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments import methods
+from experiments.methods import _scores
+from sosbands.datasets import case
+from sosbands.metrics import coverage
+
+LEVELS = (0.5, 0.8, 0.9)
+EXTRAS = {"quantile_forest_cqr": "quantile_forest", "heteroscedastic_gp": "hetgpy"}
+SLOW = ("sosbands_published", "sosbands_cv_plus")
+
+
+def marked(name):
+    return pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = case(2, dimension=2).sample(720, random_state=3)
+    return np.column_stack([X, np.ones(len(X))]), y  # an input that does not vary harms nobody
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in methods.names()])
+def test_intervals_are_ordered_nested_and_cover(name, rows):
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name])
+    X, y = rows
+    method = methods.load(name)
+    fitted = method.fit(X[:60], y[:60], X[60:220], y[60:220], levels=LEVELS, seed=0)
+    C = fitted.intervals(X[220:])
+    assert C.shape == (500, 2, 3)
+    assert np.all(C[:, 0] <= C[:, 1])
+    # Five standard deviations of the coverage that 160 calibration and 500 test rows leave.
+    spread = [np.sqrt(p * (1 - p) * (1 / 160 + 1 / 500)) for p in LEVELS]
+    assert np.all(np.abs(coverage(y[220:], C) - LEVELS) < 5 * np.array(spread) + 1 / 160)
+    for part in (fitted.mean, fitted.scale):
+        assert part is None or part(X[:7]).shape == (7,)
+
+
+def test_a_method_is_named_after_its_file_and_stays_short():
+    for name in methods.names():
+        method = methods.load(name)
+        assert method.name == name
+        assert len(method.file.read_text().splitlines()) <= 60, name
+
+
+def test_one_entry_of_ours_takes_part():
+    ours = [name for name in methods.names() if name.startswith("sosbands")]
+    assert [name for name in ours if methods.load(name).ranked] == ["sosbands"]
+
+
+def test_an_unknown_method_is_refused_with_the_names_there_are():
+    with pytest.raises(ValueError, match=r"no method 'cqr': choose from boosted_cqr, "):
+        methods.load("cqr")
+
+
+def test_a_method_applies_up_to_its_limits():
+    method = methods.load("heteroscedastic_gp")
+    assert method.applies(1000, 20)
+    assert not method.applies(1001, 1)
+    assert not method.applies(10, 21)
+    assert methods.load("boosted_cqr").applies(10**7, 1000)
+
+
+def test_too_few_scores_calibrate_with_infinity():
+    scores = np.arange(9.0)
+    assert _scores.calibrated(scores, [0.5, 0.9, 0.95]).tolist() == [4.0, 8.0, np.inf]
+
+
+def test_bounds_that_cross_become_a_point():
+    C = _scores.bounds(np.array([[2.0, 0.0]]), np.array([[1.0, 3.0]]))
+    assert C.tolist() == [[[1.5, 0.0], [1.5, 3.0]]]
