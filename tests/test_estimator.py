@@ -946,3 +946,38 @@ def test_a_joint_two_sided_band_is_tuned_with_the_weight_it_is_solved_with(monke
         symmetric=False, kernel_mean="joint", calibration=None, random_state=0
     ).fit(X, y)
     assert seen == {model.band_.band.solution.problem.mean_weight}
+
+
+def test_intervals_widen_away_from_the_data_unless_caution_is_off():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 2))
+    y = X[:, 0] + 0.3 * rng.standard_normal(120)
+    here, far = np.zeros((1, 2)), np.full((1, 2), 50.0)
+    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
+    models = {c: BandRegressor(caution=c, **fixed).fit(X, y) for c in (0, 3.0)}
+    ratio = {
+        c: float((model.predict_scale(far) / model.predict_scale(here))[0])
+        for c, model in models.items()
+    }
+    near = float(models[3.0].extrapolation(here)[0])
+    assert ratio[3.0] == pytest.approx(ratio[0] * (1 + 3.0) / (1 + 3.0 * near), rel=1e-6)
+    assert_allclose(models[0].predict(far), models[3.0].predict(far))
+
+
+@pytest.mark.parametrize(
+    ("columns", "estimator", "caution"),
+    [(1, None, 0.0), (2, None, 2.0), (1, LinearRegression(), 0.0), (2, LinearRegression(), 1.0)],
+)
+def test_caution_is_chosen_by_the_number_of_inputs_and_the_mean(columns, estimator, caution):
+    X = np.random.default_rng(0).standard_normal((40, columns))
+    model = BandRegressor(estimator, lengthscale=1.0, width_weight=10.0).fit(X, X[:, 0] ** 2)
+    assert model.band_.caution == caution
+
+
+@pytest.mark.parametrize(("rows", "symmetric"), [(99, True), (100, False)])
+def test_few_rows_around_a_model_get_a_symmetric_band(rows, symmetric):
+    X = np.random.default_rng(0).standard_normal((rows, 1))
+    model = BandRegressor(
+        LinearRegression(), lengthscale=1.0, width_weight=10.0, calibration=None
+    ).fit(X, X[:, 0] ** 2)
+    assert model.symmetric_ is symmetric

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.calibrator import Calibrator, learn_folds
 from sosbands.conformal import GroupCalibration, PlusCalibration, SignedCalibration, checked_levels
-from sosbands.inputs import Extrapolation, row_blocks
+from sosbands.inputs import row_blocks
 from sosbands.learned_band import BandLearner, LearnedBand
 from sosbands.settings import BandSettings
 from sosbands.solvers import Solution, Status
@@ -48,8 +48,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         trained it must not be passed to `fit`.
     symmetric : bool or "auto"
         True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
-        `estimator`; around a kernel mean True, or, from 300 rows on, whichever has the better
-        out-of-fold interval score.
+        `estimator` with at least 100 rows; around a kernel mean True, or, from 300 rows on,
+        whichever has the better out-of-fold interval score.
     lengthscale : "hsic", float or array of shape (d,)
         θᶠ. "hsic" makes the dependence between out-of-fold residuals and scales largest.
     anisotropy : {"likelihood", "hsic", "none"}
@@ -83,6 +83,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
         logarithm is one more input of kᶠ. None is the paper. "auto": boosted trees around a given
         `estimator` with at least 500 rows, otherwise None.
+    caution : "auto" or float
+        How much wider intervals get away from the data: the scale is multiplied by
+        1 + caution · `extrapolation`. 0 is the paper. "auto": 1 around a given `estimator`, 2
+        around a kernel mean; 0 if there is one input.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     standardize : bool
@@ -175,6 +179,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         training_coverage: Any = "auto",
         prediction_weight: Any = "auto",
         difficulty: Any = "auto",
+        caution: Any = "auto",
         offset: float = 1.0,
         standardize: bool = True,
         calibration: str | None = "split",
@@ -206,6 +211,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.training_coverage = training_coverage
         self.prediction_weight = prediction_weight
         self.difficulty = difficulty
+        self.caution = caution
         self.offset = offset
         self.standardize = standardize
         self.calibration = calibration
@@ -239,6 +245,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "training_coverage": 1.0,
             "prediction_weight": 0.0,
             "difficulty": None,
+            "caution": 0.0,
             "offset": 0.0,
             "standardize": False,
             "calibration_size": 0.5,
@@ -452,7 +459,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = new_rows(self, X)
         return np.concatenate(
             [
-                self._extrapolation(self.band_.inputs(_safe_indexing(X, rows)))
+                self.band_.extrapolation(self.band_.inputs(_safe_indexing(X, rows)))
                 for rows in row_blocks(X)
             ]
         )
@@ -491,9 +498,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_train_ = X.shape[0]
         self.n_outliers_ = band.n_outliers
         rng = np.random.default_rng(seed)
-        B = learned.inputs(X)
-        self._extrapolation = Extrapolation.of(B, rng)
-        self._record(Calibrator.of(learned, B, rng, seed))
+        self._record(Calibrator.of(learned, learned.inputs(X), rng, seed))
 
     def _calibrate(self, X: Any, y: Array, **companions: Any) -> None:
         """Calibrate with checked rows."""

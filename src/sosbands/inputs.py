@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from sosbands.types import Array
 # Rows that are predicted at once: what is computed for them stays far below 256 MB.
 _BLOCK_ROWS = 1 << 15
 # Training rows that a new row is compared with.
-_NEIGHBOURS = 20_000
+_NEIGHBOURS = 5_000
+# Columns up to which a tree finds the nearest of them faster than a comparison with all.
+_TREE_INPUTS = 5
 # A row is far away if its nearest neighbour is as far as twice what 5 % of the rows exceed.
 _QUANTILE, _FACTOR = 0.95, 2.0
 
@@ -82,27 +85,47 @@ class BandInputs:
 
 @dataclass(frozen=True, eq=False)
 class Extrapolation:
-    """1 − exp(−d²/2) with d the distance to the nearest training row, in units of usual ones."""
+    """1 − exp(−d²/2) with d the distance to the nearest training row, in units of usual ones.
+
+    Attributes
+    ----------
+    inputs : Affine
+        Units of the columns of B.
+    rows : array of shape (p, d)
+        Training rows, standardised.
+    unit : float
+    """
 
     inputs: Affine
-    neighbours: Any
+    rows: Array
     unit: float
 
     @classmethod
     def of(cls, B: Array, rng: np.random.Generator) -> Extrapolation:
-        """From pre-training rows; at most 20 000 of them."""
+        """From pre-training rows; at most 5000 of them."""
         inputs = Affine.of(B)
         if len(B) > _NEIGHBOURS:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
-        neighbours = NearestNeighbors(n_neighbors=1).fit(inputs(B))
-        distances = neighbours.kneighbors()[0][:, 0]  # of every row to the nearest other
+        rows = inputs(B)
+        distances = _tree(rows).kneighbors()[0][:, 0]  # of every row to the nearest other
         unit = _FACTOR * float(np.quantile(distances, _QUANTILE))
-        return cls(inputs, neighbours, unit or 1.0)
+        return cls(inputs, rows, unit or 1.0)
+
+    @cached_property
+    def neighbours(self) -> NearestNeighbors:
+        """Finds the nearest training row."""
+        return _tree(self.rows)
 
     def __call__(self, B: Array) -> Array:
         """In [0, 1): zero on training rows, near one far from all of them."""
         distance = self.neighbours.kneighbors(self.inputs(B))[0][:, 0] / self.unit
         return np.asarray(-np.expm1(-(distance**2) / 2))
+
+
+def _tree(rows: Array) -> NearestNeighbors:
+    """Trees lose to comparing with all rows where there are more than a few inputs."""
+    algorithm = "kd_tree" if rows.shape[1] <= _TREE_INPUTS else "brute"
+    return NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(rows)
 
 
 def _numeric_columns(X: Any) -> list[str]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from sosbands.band import Band, learn_band
 from sosbands.conformal import IntervalFamily
-from sosbands.inputs import BandInputs
+from sosbands.inputs import BandInputs, Extrapolation
 from sosbands.means import Preliminary, cross_fitted, frozen, gaussian_process
 from sosbands.settings import BandSettings
 from sosbands.solvers.threads import one_blas_thread
@@ -24,18 +25,35 @@ _FEW_ROWS = 1000  # up to here all matrices are small
 
 @dataclass(frozen=True, eq=False)
 class LearnedBand:
-    """A band with what it sees of X."""
+    """A band with what it sees of X.
+
+    Attributes
+    ----------
+    inputs : BandInputs
+    band : Band
+    extrapolation : Extrapolation
+        How far rows are from the pre-training rows, as a function of what the band sees.
+    caution : float
+        How much wider that makes the band.
+    """
 
     inputs: BandInputs
     band: Band
+    extrapolation: Extrapolation
+    caution: float
 
     def mean(self, X: Any) -> Array:
         """m at the rows of X."""
         return self.band.mean(X, self.inputs(X))
 
     def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
-        """m and √f, or m and (f_low, f_up)."""
-        return self.band.mean_and_scale(X, self.inputs(X))
+        """m and √f, or m and (f_low, f_up), wider where no pre-training row is near."""
+        B = self.inputs(X)
+        mean, scale = self.band.mean_and_scale(X, B)
+        if not self.caution:
+            return mean, scale
+        wider = 1 + self.caution * self.extrapolation(B)
+        return mean, (scale.T * wider).T
 
     def family(self, X: Any) -> IntervalFamily:
         """The nested intervals at the rows of X, before calibration."""
@@ -80,7 +98,9 @@ class BandLearner:
             band = learn_band(
                 B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed
             )
-        return LearnedBand(inputs, band)
+        caution = self.settings.caution_for(B.shape[1], own_mean=self.estimator is None)
+        extrapolation = Extrapolation.of(B, np.random.default_rng(self.seed))
+        return LearnedBand(inputs, band, extrapolation, caution)
 
     def _preliminary(
         self, X: Any, B: Array, y: Array, folds: Folds, *, exchangeable: bool

@@ -17,12 +17,16 @@ _CHOICES = {
     "anisotropy": ("likelihood", "hsic", "none"),
     "criterion": ("hsic", "distance_correlation", "mutual_information"),
 }
+_AUTOMATIC = ("mean_weight", "width_weight", "training_coverage", "prediction_weight", "caution")
 # The least b, and what b is multiplied with for tuning.
 _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # Fewer rows than this are too few for trees to guess the size of residuals.
 _DIFFICULTY_ROWS = 500
-# With fewer rows the band around a kernel mean is symmetric unless the user says otherwise.
-_TWO_SIDED_ROWS = 300
+# With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
+# user says otherwise.
+_TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
+# Around a given mean and around a kernel mean, which itself is worse away from the data.
+_CAUTION, _KERNEL_MEAN_CAUTION = 1.0, 2.0
 # τ of symmetric and of two-sided bands.
 _COVERAGE, _TWO_SIDED_COVERAGE = 0.8, 0.9
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
@@ -45,6 +49,7 @@ class BandSettings:
     training_coverage: Any
     prediction_weight: Any
     difficulty: Any
+    caution: Any
     offset: float
     standardize: bool
     criterion: str
@@ -76,7 +81,7 @@ class BandSettings:
             )
         _check_lengthscale("lengthscale", self.lengthscale, ("hsic",))
         _check_lengthscale("mean_lengthscale", self.mean_lengthscale, ("gp", "gp-isotropic"))
-        for name in ("mean_weight", "width_weight", "training_coverage", "prediction_weight"):
+        for name in _AUTOMATIC:
             if getattr(self, name) != "auto":
                 _check_number(name, getattr(self, name), automatic=True)
         for name in ("trace_penalty", "ridge_penalty", "offset"):
@@ -106,7 +111,7 @@ class BandSettings:
         if self.symmetric != "auto":
             return (bool(self.symmetric),)
         if not own_mean:
-            return (False,)
+            return (n < _LEAST_TWO_SIDED_ROWS,)
         return (True, False) if n >= _TWO_SIDED_ROWS else (True,)
 
     def training_coverage_for(self, *, symmetric: bool) -> float:
@@ -142,6 +147,14 @@ class BandSettings:
         if own_mean:
             return 0.0
         return 3.0 if self.anisotropy == "none" else 1.0
+
+    def caution_for(self, n_inputs: int, *, own_mean: bool) -> float:
+        """How much wider a band gets away from the data: a single input has no empty corners."""
+        if self.caution != "auto":
+            return float(self.caution)
+        if n_inputs == 1:
+            return 0.0
+        return _KERNEL_MEAN_CAUTION if own_mean else _CAUTION
 
     def difficulty_for(self, n: int, *, own_mean: bool) -> Any | None:
         """The regressor that makes a first guess of the size of the residuals."""

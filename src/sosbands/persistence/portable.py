@@ -14,7 +14,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from sosbands.conformal import GroupCalibration
 from sosbands.features import FeatureRows
@@ -35,12 +34,10 @@ def portable(model: Any) -> Any:
             instead[id(item)] = item
         elif isinstance(item, FeatureRows):
             instead[id(item)] = _only(item, {field.name for field in fields(item)} - {*_TRAINING})
-        elif isinstance(item, BandProblem):
+        elif isinstance(item, BandProblem | Extrapolation):
             instead[id(item)] = _only(item, {field.name for field in fields(item)})
         elif isinstance(item, GroupCalibration):
             instead[id(item.by_group)] = None
-        elif isinstance(item, Extrapolation):
-            instead[id(item.neighbours)] = item.neighbours._fit_X
     return deepcopy(model, instead)
 
 
@@ -50,8 +47,6 @@ def restore(found: Iterable[Any]) -> None:
     for item in ours:
         if isinstance(item, FeatureRows):
             vars(item).update(rows=np.empty((0, item.features.rank)), squared_norms=np.empty(0))
-        elif isinstance(item, Extrapolation):
-            vars(item).update(neighbours=NearestNeighbors(n_neighbors=1).fit(item.neighbours))
         elif isinstance(item, Solution):
             vars(item).update(status=Status[str(item.status)])
     for item in ours:

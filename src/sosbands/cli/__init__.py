@@ -1,0 +1,57 @@
+"""The command ``sosbands``: every subcommand a thin call of the library.
+
+Exit codes: 0, all went well; 1, a mistake in the data, a file or a setting; 2, a mistake in the
+command line; 130, interrupted. Results go to standard output, everything else to standard error.
+Nothing but click is imported before a subcommand runs, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import click
+
+from sosbands.cli.demonstrating import demo
+from sosbands.cli.fitting import fit
+from sosbands.cli.judging import compare, evaluate, info, report
+from sosbands.cli.predicting import predict
+
+__all__ = ["commands", "main"]
+
+_INTERRUPTED, _TERMINATED = 130, 143
+
+
+class InOrder(click.Group):
+    """Commands are listed as they are used, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands."""
+        return list(self.commands)
+
+
+@click.group(
+    cls=InOrder,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with: sosbands demo",
+)
+@click.version_option(package_name="sosbands")
+def commands() -> None:
+    """Adaptive prediction intervals with guaranteed coverage, for tables."""
+
+
+for command in (demo, fit, predict, evaluate, report, compare, info):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # so that files are cleaned up
+    try:
+        sys.exit(commands.main(prog_name="sosbands", standalone_mode=False))
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.exit(_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)

@@ -1,0 +1,5 @@
+"""``python -m sosbands.cli``."""
+
+from sosbands.cli import main
+
+main()

@@ -1,0 +1,180 @@
+"""``sosbands fit``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sosbands.cli.command import (
+    INPUT,
+    LEVEL,
+    Command,
+    Output,
+    aligned,
+    estimator_option,
+    jobs_option,
+    reading_options,
+    seed_option,
+    training_options,
+    trust_option,
+)
+
+if TYPE_CHECKING:
+    from sosbands.cli.rows import LabelledRows
+    from sosbands.estimator import BandRegressor
+    from sosbands.types import Indices
+
+
+@click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
+@click.argument("data", type=INPUT)
+@click.option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
+@training_options
+@estimator_option
+@click.option(
+    "--level",
+    type=LEVEL,
+    metavar="P",
+    default=0.9,
+    show_default=True,
+    help="Judge the model at this level; others can be had later.",
+)
+@click.option(
+    "--calibration",
+    type=click.Choice(["split", "cv+", "localized"]),
+    default="split",
+    metavar="KIND",
+    show_default=True,
+    help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
+)
+@click.option(
+    "--symmetric/--two-sided",
+    default=None,
+    show_default="as the data say",
+    help="As wide below as above, or each for itself.",
+)
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="SHARE",
+    default=0.2,
+    show_default=True,
+    help="The share of the rows that only judge the model; 0 to learn from all.",
+)
+@seed_option
+@jobs_option
+@trust_option
+@reading_options
+def fit(
+    data: str,
+    out: str,
+    *,
+    estimator: str | None,
+    level: float,
+    calibration: str,
+    symmetric: bool | None,
+    test_size: float,
+    seed: int,
+    jobs: int,
+    trust: tuple[str, ...],
+    form: Any,
+    **choices: Any,
+) -> None:
+    """Learn intervals from a table, and save the model.
+
+    DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
+    text are taken for categories. Prints how good the intervals are on rows held out.
+    """
+    from sosbands.cli.models import fresh_model, save_model
+    from sosbands.cli.rows import read_training
+
+    rows = read_training(data, form=form, **choices)
+    train, test = _split(rows, test_size, seed)
+    model = fresh_model(
+        rows.columns,
+        estimator,
+        symmetric="auto" if symmetric is None else symmetric,
+        calibration=calibration,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=int(sys.stderr.isatty()),
+    )
+    model.fit(
+        rows.X.iloc[train],
+        rows.y[train],
+        groups=None if rows.groups is None else rows.groups[train],
+    ).set_params(verbose=0)
+    summary = _summary(model, rows, test, level)
+    save_model(
+        model,
+        out,
+        trusted=trust,
+        columns=rows.columns.to_dict(),
+        level=level,
+        data=Path(data).name,
+        summary=summary,
+    )
+    click.echo(aligned([*summary.items(), ("saved", out)]))
+
+
+def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, Indices]:
+    """Rows to learn from, calibration included, and rows that judge."""
+    import numpy as np
+    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
+
+    n = len(rows.y)
+    if test_size == 0:
+        return np.arange(n), np.arange(0)
+    kind = ShuffleSplit if rows.groups is None else GroupShuffleSplit
+    splitter = kind(1, test_size=test_size, random_state=seed)
+    train, test = next(splitter.split(rows.X, groups=rows.groups))
+    return np.sort(train), np.sort(test)
+
+
+def _summary(
+    model: BandRegressor, rows: LabelledRows, test: Indices, level: float
+) -> dict[str, str]:
+    n, certificate = len(rows.y), model.certificate_
+    parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
+    if model.calibration == "cv+":
+        parts = f"{model.n_train_} learn and calibrate"
+    dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
+    mean = "a kernel mean" if model.estimator is None else type(_last(model.estimator)).__name__
+    sides = "symmetric" if model.symmetric_ else "two-sided"
+    return {
+        "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
+        "columns": _columns(rows),
+        "model": f"{sides} band around {mean}, {model.calibration} calibration",
+        **_judged(model, rows, test, level),
+        "certificate": f"relative gap {certificate.gap:.1e}, rank {certificate.rank}",
+    }
+
+
+def _judged(
+    model: BandRegressor, rows: LabelledRows, test: Indices, level: float
+) -> dict[str, str]:
+    from sosbands.metrics import coverage, mean_width
+
+    if len(test) == 0:
+        return {"coverage": "not measured: no rows were held out"}
+    intervals = model.predict_interval(rows.X.iloc[test], level)
+    y = rows.y[test]
+    return {
+        "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
+        "mean width": f"{mean_width(intervals):.4g}; {rows.columns.target} goes from "
+        f"{y.min():.4g} to {y.max():.4g}",
+    }
+
+
+def _columns(rows: LabelledRows) -> str:
+    known = rows.columns.categories
+    numeric = len(rows.columns.inputs) - len(known)
+    listed = ", ".join(f"{name} ({len(kinds)})" for name, kinds in known.items())
+    return f"{numeric} of numbers" + (f", {len(known)} of categories: {listed}" if known else "")
+
+
+def _last(estimator: Any) -> Any:
+    """The regressor of a pipeline."""
+    return estimator[-1] if hasattr(estimator, "steps") else estimator

@@ -1,0 +1,123 @@
+import json
+import shlex
+import sys
+
+import pytest
+
+from sosbands import load
+from sosbands.cli import commands
+from sosbands.evaluation import evaluate
+from sosbands.persistence import describe
+
+NAMES = ["demo", "fit", "predict", "evaluate", "report", "compare", "info"]
+
+
+def test_help_lists_every_command_in_the_order_of_use(sosbands):
+    shown = sosbands("--help").stdout
+    places = [shown.index(f"\n  {name} ") for name in NAMES]
+    assert places == sorted(places)
+    assert sorted(NAMES) == sorted(commands.commands)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_explains_itself_and_shows_an_example(name, sosbands):
+    shown = sosbands(name, "--help")
+    assert shown.exit_code == 0
+    assert f"Example:\n  sosbands {name}" in shown.stdout
+    assert commands.commands[name].get_short_help_str(limit=80).endswith(".")
+    for option in commands.commands[name].params:
+        assert option.param_type_name == "argument" or option.help
+
+
+def test_the_examples_work_one_after_the_other(sosbands, tmp_path, monkeypatch):
+    pytest.importorskip("plotly")
+    monkeypatch.chdir(tmp_path)
+    for name in NAMES:
+        program, *arguments = shlex.split(commands.commands[name].example)
+        done = sosbands(*arguments)
+        assert (program, done.exit_code) == ("sosbands", 0), done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "band.skops",
+        "demo.csv",
+        "demo.html",
+        "demo.png",
+        "demo_new.csv",
+        "intervals.csv",
+        "report.html",
+    ]
+
+
+def test_the_demo_says_how_good_it_is_and_names_an_extra_that_is_absent(
+    sosbands, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sosbands.cli.demonstrating.find_spec", lambda name: None)
+    shown = sosbands("demo", "--folder", tmp_path)
+    assert shown.exit_code == 0
+    facts = dict(line.split("  ", 1) for line in shown.stdout.splitlines())
+    assert float(facts["coverage"].split()[0]) == pytest.approx(0.9, abs=0.05)
+    assert float(facts["certified gap"]) <= 1e-4
+    assert 'pip install "sosbands[report]"' in facts["report"]
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "demo.html").exists()
+
+
+def test_an_evaluation_is_that_of_the_library(sosbands, folder, model):
+    shown = sosbands("evaluate", model, folder / "new.csv", "--level", 0.8, "--json")
+    from sosbands.cli.models import load_model
+    from sosbands.cli.rows import read_labelled
+    from sosbands.tables import CsvFormat
+
+    columns = load_model(str(model), ()).columns
+    rows = read_labelled(str(folder / "new.csv"), columns, CsvFormat(), drop_missing=False)
+    expected = evaluate(load(model), rows.X, rows.y, confidence_level=0.8)
+    assert json.loads(shown.stdout) == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_an_evaluation_is_shown_as_a_table_with_its_verdict(sosbands, folder, model):
+    shown = sosbands("evaluate", model, folder / "new.csv").stdout
+    verdict = json.loads(sosbands("evaluate", model, folder / "new.csv", "--json").stdout)[
+        "verdict"
+    ]
+    assert shown.startswith(f"{verdict}\n")
+    for name in ("coverage", "mean_width", "interval_score", "coverage_gap"):
+        assert f"\n{name} " in shown
+
+
+def test_a_report_is_a_page(sosbands, folder, model, tmp_path):
+    pytest.importorskip("plotly")
+    out = tmp_path / "page.html"
+    arguments = ("report", model, folder / "new.csv", "--out", out, "--title", "Colours & all")
+    assert sosbands(*arguments).exit_code == 0
+    assert "Colours &amp; all" in out.read_text()
+
+
+def test_a_report_without_plotly_names_the_extra(refused, folder, model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    out = tmp_path / "page.html"
+    assert "sosbands[report]" in refused("report", model, folder / "new.csv", "--out", out)
+    assert not list(tmp_path.iterdir())
+
+
+def test_info_tells_what_the_model_was_trained_on(sosbands, model):
+    shown = sosbands("info", model).stdout
+    for line in (
+        "data         train.csv",
+        "target       y",
+        "input        colour: blue, green, red",
+    ):
+        assert f"{line}\n" in shown
+    assert json.loads(sosbands("info", model, "--json").stdout) == describe(model)
+
+
+def test_a_comparison_puts_the_best_score_first(sosbands, folder):
+    arguments = ("compare", folder / "train.csv", "--target", "y")
+    arguments += ("--estimator", "sklearn.linear_model.Ridge")
+    shown = sosbands(*arguments)
+    assert shown.exit_code == 0, shown.output
+    head, *body = shown.stdout.splitlines()[:5]
+    assert head.split() == ["interval", "score", "mean", "width", "coverage", "gap", "seconds"]
+    scores = [float(line.split()[-5]) for line in body]
+    assert scores == sorted(scores)
+    table = json.loads(sosbands(*arguments, "--json").stdout)
+    assert "split conformal, Ridge" in table
+    assert [row["interval_score"] for row in table.values()] == pytest.approx(scores, rel=1e-3)

@@ -1,0 +1,208 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sosbands import load
+from sosbands.persistence import describe
+
+
+@pytest.fixture
+def fit(sosbands, tmp_path):
+    """Fit on a DataFrame; returns what was shown and the model."""
+
+    def run(table, *arguments, target="y"):
+        table.to_csv(tmp_path / "t.csv", index=False)
+        out = tmp_path / "m.skops"
+        shown = sosbands("fit", tmp_path / "t.csv", "--target", target, "--out", out, *arguments)
+        assert shown.exit_code == 0, shown.output
+        return shown, load(out)
+
+    return run
+
+
+@pytest.fixture
+def fails(refused, tmp_path):
+    """Fit on text or on a DataFrame, in vain; returns the sentence."""
+
+    def run(table, *arguments, target="y"):
+        text = table if isinstance(table, str) else table.to_csv(index=False)
+        (tmp_path / "t.csv").write_text(text)
+        out = tmp_path / "m.skops"
+        said = refused("fit", tmp_path / "t.csv", "--target", target, "--out", out, *arguments)
+        assert not out.exists()
+        return said
+
+    return run
+
+
+@pytest.fixture
+def table(folder):
+    return pd.read_csv(folder / "train.csv")
+
+
+def facts(shown):
+    return {line[:13].strip(): line[13:] for line in shown.stdout.splitlines()}
+
+
+def test_the_summary_counts_rows_and_judges_on_those_held_out(fit, table):
+    shown, model = fit(table, "--level", "0.8", "--test-size", "0.25")
+    found = facts(shown)
+    assert found["rows"] == "160: 84 learn, 36 calibrate, 40 judge"
+    assert found["columns"] == "1 of numbers, 1 of categories: colour (3)"
+    assert model.n_train_ == 84
+    assert found["coverage"].endswith("of the rows held out, asked for 0.8")
+    assert float(found["coverage"].split()[0]) * 40 % 1 == 0
+    assert f"gap {model.certificate_.gap:.1e}" in found["certificate"]
+
+
+def test_all_rows_train_if_none_is_held_out(fit, table):
+    shown, model = fit(table, "--test-size", "0", "--calibration", "cv+")
+    assert facts(shown)["rows"] == "160: 160 learn and calibrate, 0 judge"
+    assert facts(shown)["coverage"].startswith("not measured")
+    assert model.n_train_ == 160
+
+
+@pytest.mark.parametrize(("flag", "symmetric"), [("--symmetric", True), ("--two-sided", False)])
+def test_the_sides_are_as_asked(fit, table, flag, symmetric):
+    assert fit(table, flag)[1].symmetric_ is symmetric
+
+
+def test_the_same_seed_gives_the_same_intervals(fit, table):
+    X = table[["x", "colour"]]
+    first, same, other = (fit(table, "--seed", s)[1].predict_interval(X) for s in (3, 3, 4))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("path", ["sklearn.linear_model.Ridge", "sklearn.linear_model:Ridge"])
+def test_an_estimator_is_found_by_its_import_path(fit, table, path):
+    shown, model = fit(table, "--estimator", path, "--seed", 5)
+    assert "around Ridge" in facts(shown)["model"]
+    assert model.estimator_[-1].random_state == 5
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("Ridge", "cannot be imported"),
+        ("sklearn.nowhere.Ridge", "cannot be imported"),
+        ("sklearn.linear_model.Rigde", "cannot be imported"),
+        ("sklearn.ensemble.StackingRegressor", "cannot be called without arguments"),
+        ("numpy:zeros", "cannot be called without arguments"),
+        ("math:pi", "is not a scikit-learn regressor"),
+    ],
+)
+def test_an_estimator_that_is_none_is_refused(fails, table, path, sentence):
+    assert sentence in fails(table, "--estimator", path)
+
+
+def test_rows_of_a_group_are_held_out_together_and_the_group_is_no_input(fit, table):
+    table["who"] = np.arange(160) // 8
+    shown, model = fit(table, "--groups", "who")
+    assert list(model.feature_names_in_) == ["x", "colour"]
+    assert facts(shown)["rows"].startswith("160: ")
+
+
+def test_rows_with_missing_values_are_left_out_if_asked(fails, fit, table):
+    table.loc[[3, 4], "x"] = np.nan
+    table.loc[4, "colour"] = None
+    table.loc[7, "y"] = np.nan
+    assert "missing values in 'x' (2), 'colour' (1), 'y' (1)" in fails(table)
+    shown, _ = fit(table, "--drop-missing")
+    assert facts(shown)["rows"].endswith("; 3 with missing values left out")
+    assert facts(shown)["rows"].startswith("157: ")
+
+
+def test_a_table_of_missing_values_alone_is_refused(fails):
+    said = fails("x,z,y\n1,,1\n,1,2\n", "--drop-missing")
+    assert "every row of" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        ("x,y\n", "no rows"),
+        ("x,x,y\n1,2,3\n", "several columns named 'x'"),
+        ("x;y\n1;2\n", "name the separator"),
+        ("x,z\n1,2\n", "has no column 'y'"),
+        ("x,y\n1,a\n2,b\n", "column 'y' must hold finite numbers, got 'a' in row 1 and 1 more"),
+        ("x,y\n1,2\n2,3\n", "10"),
+        (",x,y\n0,1,2\n1,3,4\n", "a column has no name"),
+    ],
+)
+def test_a_table_that_cannot_train_is_refused(fails, text, sentence):
+    assert sentence in fails(text)
+
+
+def test_a_column_of_identifiers_is_refused_and_can_be_dropped(fails, fit, table):
+    table["id"] = [f"k{i}" for i in range(160)]
+    assert "'id' has 160 categories, like an identifier" in fails(table)
+    assert "id" not in fit(table, "--drop", "id")[1].feature_names_in_
+
+
+def test_a_european_table_is_read_as_it_is_written(sosbands, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    out = tmp_path / "m.skops"
+    arguments = ("fit", tmp_path / "t.csv", "--target", "y", "--out", out)
+    assert sosbands(*arguments, "--sep", ";", "--decimal", ",").exit_code == 0
+    assert describe(out)["metadata"]["command_line"]["columns"]["inputs"] == ["x", "colour"]
+
+
+def test_a_parquet_table_gives_the_same_model_as_its_csv_file(fit, sosbands, table, tmp_path):
+    pytest.importorskip("pyarrow")
+    fit(table)
+    table.to_parquet(tmp_path / "t.parquet")
+    out = tmp_path / "p.skops"
+    assert sosbands("fit", tmp_path / "t.parquet", "--target", "y", "--out", out).exit_code == 0
+    X = table[["x", "colour"]]
+    ours, same = (load(tmp_path / name).predict(X) for name in ("m.skops", "p.skops"))
+    assert np.array_equal(ours, same)
+
+
+def test_too_few_calibration_rows_are_said_in_one_line(fit, table):
+    shown, _ = fit(table[:20], "--level", "0.95")
+    assert shown.stderr.startswith("Warning: a level of 0.95 needs at least 19 calibration rows")
+    assert shown.stderr.count("\n") == 1
+    assert facts(shown)["mean width"].startswith("inf")
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_work(refused, folder, tmp_path):
+    out = tmp_path / "no" / "m.skops"
+    said = refused("fit", folder / "train.csv", "--target", "y", "--out", out, code=2)
+    assert "does not exist" in said
+
+
+def test_verbose_shows_where_an_error_comes_from(sosbands, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n")
+    arguments = ("fit", tmp_path / "t.csv", "--target", "y", "--out", tmp_path / "m.skops")
+    shown = sosbands(*arguments, "--verbose")
+    assert shown.exit_code == 1
+    assert "Traceback" in shown.stderr
+    assert shown.stderr.splitlines()[-1].startswith("Error: ")
+
+
+def test_the_metadata_is_json(model):
+    known = describe(model)["metadata"]["command_line"]
+    assert json.loads(json.dumps(known)) == known
+    assert known["data"] == "train.csv"
+
+
+def test_a_foreign_estimator_must_be_trusted_by_name(
+    sosbands, refused, folder, tmp_path, monkeypatch
+):
+    (tmp_path / "own_models.py").write_text(
+        "from sklearn.linear_model import LinearRegression\n\n\n"
+        "class Own(LinearRegression):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    model, trust = tmp_path / "m.skops", ("--trust", "own_models.Own")
+    fit = ("fit", folder / "train.csv", "--target", "y", "--out", model)
+    fit += ("--estimator", "own_models:Own")
+    assert "give --trust for each of ['own_models.Own']" in refused(*fit)
+    assert sosbands(*fit, *trust).exit_code == 0
+    assert "needs        --trust own_models.Own" in sosbands("info", model).stdout
+    assert "give --trust for each of" in refused("predict", model, folder / "new.csv")
+    assert sosbands("predict", model, folder / "new.csv", *trust).exit_code == 0

@@ -1,0 +1,210 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from sosbands import BandRegressor, load, save
+from sosbands.cli import commands
+
+
+def read_back(path):
+    """A table with its numbers to the last digit, which not every version of pandas reads."""
+    text = pd.read_csv(path, dtype=object, keep_default_na=False)
+    made = [name for name in text if re.search("mean|lower|upper", name)]
+    return text.assign(**{name: [float(cell or "nan") for cell in text[name]] for name in made})
+
+
+@pytest.fixture
+def new(folder):
+    return pd.read_csv(folder / "new.csv", dtype=object, keep_default_na=False)
+
+
+@pytest.fixture
+def predict(sosbands, model, tmp_path):
+    """Predict at the rows of a DataFrame; returns the table that was written."""
+
+    def run(table, *arguments):
+        table.to_csv(tmp_path / "new.csv", index=False)
+        out = tmp_path / "out.csv"
+        done = sosbands("predict", model, tmp_path / "new.csv", "--out", out, *arguments)
+        assert done.exit_code == 0, done.output
+        return read_back(out)
+
+    return run
+
+
+@pytest.fixture
+def fails(refused, model, tmp_path):
+    """Predict in vain; returns the sentence."""
+
+    def run(table, *arguments):
+        table.to_csv(tmp_path / "new.csv", index=False)
+        out = tmp_path / "out.csv"
+        said = refused("predict", model, tmp_path / "new.csv", "--out", out, *arguments)
+        assert not out.exists()
+        return said
+
+    return run
+
+
+def expected(model, table, level=0.9):
+    X = pd.DataFrame({"x": table["x"].astype(float), "colour": table["colour"].astype(object)})
+    band = load(model)
+    return np.column_stack([band.predict(X), band.predict_interval(X, level)])
+
+
+def test_predictions_are_those_of_the_library_to_the_last_digit(predict, model, new):
+    made = predict(new)
+    assert list(made) == ["x", "colour", "y", "mean", "lower", "upper"]
+    assert np.array_equal(made[["mean", "lower", "upper"]], expected(model, new))
+
+
+def test_cells_that_were_there_are_written_as_they_were(sosbands, model, tmp_path):
+    text = 'id,colour,x,note\n007, red ,0.50,"a, ""b"""\n008,blue,1,\n'
+    (tmp_path / "new.csv").write_text(text)
+    out = sosbands("predict", model, tmp_path / "new.csv").stdout
+    for before, after in zip(text.splitlines(), out.splitlines(), strict=True):
+        assert after.startswith(f"{before},")
+
+
+def test_the_order_of_columns_does_not_matter(predict, new):
+    assert predict(new[["y", "colour", "x"]])["upper"].equals(predict(new)["upper"])
+
+
+def test_a_column_that_is_absent_is_named(fails, new):
+    said = fails(new.drop(columns="colour"))
+    assert "has no column 'colour': it has 'x', 'y'" in said
+
+
+def test_names_that_are_taken_need_a_prefix(fails, predict, new):
+    table = new.assign(lower="0")
+    assert "already has a column 'lower'" in fails(table)
+    assert list(predict(table, "--prefix", "new_"))[-3:] == ["new_mean", "new_lower", "new_upper"]
+
+
+def test_several_levels_give_columns_for_each(predict, model, new):
+    made = predict(new, "--level", "0.9", "--level", "0.5")
+    assert list(made)[3:] == ["mean", "lower_0.9", "upper_0.9", "lower_0.5", "upper_0.5"]
+    assert np.array_equal(made[["lower_0.5", "upper_0.5"]], expected(model, new, 0.5)[:, 1:])
+    assert (made["lower_0.9"] <= made["lower_0.5"]).all()
+
+
+def test_missing_values_are_refused_with_their_row_or_left_empty(fails, predict, model, new):
+    new.loc[5, "x"] = ""
+    new.loc[7, "colour"] = "NA"
+    assert "row 6 of" in fails(new)
+    assert "has no value in 'x'" in fails(new)
+    made = predict(new, "--skip-missing")
+    assert made.index[made["mean"].isna()].tolist() == [5, 7]
+    rest = new.drop(index=[5, 7])
+    assert np.allclose(made.loc[rest.index, ["mean", "lower", "upper"]], expected(model, rest))
+
+
+def test_a_block_of_missing_values_alone_is_left_empty(predict, new):
+    assert predict(new[:3].assign(x=""), "--skip-missing")["upper"].isna().all()
+
+
+@pytest.mark.parametrize("cell", ["much", "inf"])
+def test_a_cell_that_is_no_number_is_refused_with_its_row(fails, new, cell):
+    new.loc[11, "x"] = cell
+    assert f"column 'x' must hold finite numbers, got '{cell}' in row 12" in fails(new)
+
+
+def test_unseen_categories_are_told_once_and_predicted_as_none(sosbands, model, new, tmp_path):
+    new.loc[3, "colour"] = "pink"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    done = sosbands("predict", model, tmp_path / "new.csv")
+    assert done.exit_code == 0
+    said = "Warning: column 'colour' has categories that training had not, such as 'pink'\n"
+    assert done.stderr == said
+
+
+def test_what_a_column_is_does_not_depend_on_the_block(predict, new, model):
+    table = pd.concat([new] * 420, ignore_index=True)  # more than 50 000 rows
+    table["colour"] = "1"
+    table.loc[table.index[-1], "colour"] = "red"
+    table["note"] = "1"
+    table.loc[table.index[-1], "note"] = "text"
+    table.loc[table.index[-1], "x"] = "0.25"
+    made = predict(table)
+    assert len(made) == len(table)
+    assert made["note"].tolist() == table["note"].tolist()
+    assert np.allclose(made[["mean", "lower", "upper"]][-1:], expected(model, table[-1:]))
+
+
+def test_parquet_in_and_parquet_out_keep_types(sosbands, model, new, tmp_path):
+    pytest.importorskip("pyarrow")
+    typed = new.astype({"x": float, "y": float}).assign(n=np.arange(len(new)))
+    typed.to_parquet(tmp_path / "new.parquet")
+    out = tmp_path / "out.parquet"
+    done = sosbands("predict", model, tmp_path / "new.parquet", "--out", out)
+    assert done.exit_code == 0, done.output
+    made = pd.read_parquet(out)
+    assert made["n"].dtype == np.int64
+    assert np.array_equal(made[["mean", "lower", "upper"]], expected(model, new))
+
+
+def test_numbers_of_a_csv_file_are_numbers_in_a_parquet_file(sosbands, model, folder, tmp_path):
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "out.parquet"
+    assert sosbands("predict", model, folder / "new.csv", "--out", out).exit_code == 0
+    made = pd.read_parquet(out)
+    assert made["x"].dtype == made["upper"].dtype == np.float64
+
+
+def test_a_compressed_table_is_read_and_written(sosbands, model, new, folder, tmp_path):
+    new.to_csv(tmp_path / "new.csv.gz", index=False)
+    out = tmp_path / "out.csv.gz"
+    assert sosbands("predict", model, tmp_path / "new.csv.gz", "--out", out).exit_code == 0
+    made = read_back(out)
+    assert np.array_equal(made[["mean", "lower", "upper"]], expected(model, new))
+
+
+def test_a_table_can_be_replaced_by_its_predictions(sosbands, model, new, tmp_path):
+    path = tmp_path / "t.csv"
+    new.to_csv(path, index=False)
+    assert sosbands("predict", model, path, "--out", path).exit_code == 0
+    assert list(pd.read_csv(path))[-1] == "upper"
+
+
+def test_a_model_saved_from_python_predicts_if_it_names_its_columns(sosbands, new, tmp_path):
+    X, y = new[["x"]].astype(float), new["y"].astype(float)
+    band = BandRegressor(random_state=0).fit(X, y)
+    save(band, tmp_path / "named.skops")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    done = sosbands("predict", tmp_path / "named.skops", tmp_path / "new.csv", "--level", 0.8)
+    assert done.exit_code == 0, done.output
+    evaluated = sosbands(
+        "evaluate", tmp_path / "named.skops", tmp_path / "new.csv", "--target", "y"
+    )
+    assert evaluated.exit_code == 0, evaluated.output
+
+
+def test_a_model_without_names_of_columns_is_refused(refused, new, folder, tmp_path):
+    X, y = new[["x"]].to_numpy(float), new["y"].to_numpy(float)
+    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    assert "does not name its columns" in refused(
+        "predict", tmp_path / "m.skops", folder / "new.csv"
+    )
+
+
+def test_a_target_that_is_not_known_is_asked_for(refused, new, folder, tmp_path):
+    X, y = new[["x"]].astype(float), new["y"].astype(float)
+    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    said = refused("evaluate", tmp_path / "m.skops", folder / "new.csv")
+    assert "--target" in said
+
+
+def test_a_file_that_is_no_model_is_refused(refused, folder):
+    assert "cannot be loaded" in refused("predict", folder / "new.csv", folder / "new.csv")
+
+
+@pytest.mark.parametrize("level", ["0", "1", "90", "high"])
+def test_an_impossible_level_is_a_mistake_in_the_command_line(model, folder, level):
+    done = CliRunner().invoke(
+        commands, ["predict", str(model), str(folder / "new.csv"), "--level", level]
+    )
+    assert done.exit_code == 2
+    assert "--level" in done.stderr
