@@ -52,7 +52,7 @@ real: $(VENV)/.stamp-bench ## every method on the CSV files of a folder: make re
 	$(BIN)/python -m experiments.real --data $(DATA) $(ARGS)
 
 docs: $(VENV)/.stamp-docs ## the documentation, in docs/_build/html
-	$(BIN)/python -m sphinx -W --keep-going -n -j auto docs docs/_build/html $(ARGS)
+	$(BIN)/python -m sphinx -W --keep-going -n docs docs/_build/html $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## style, types and the direction of imports
 	$(BIN)/ruff check .
@@ -66,7 +66,7 @@ format: $(VENV)/.stamp-lint ## rewrite the code in the project's style
 
 clean: ## remove the environment, caches and builds
 	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache \
-		.mypy_cache .pytest_cache .ruff_cache docs/_build docs/gallery docs/generated \
+		.mypy_cache .pytest_cache .ruff_cache docs/_build docs/auto_examples docs/generated \
 		experiments/figures
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    command_line,
     fit_large,
     fit_time,
     full_rank,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "fit_time": fit_time.run,
     "fit_large": fit_large.run,
     "memory": memory.run,
+    "command_line": command_line.run,
 }
 
 

@@ -1,13 +1,10 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import sosbands
-
-ROOT = Path(__file__).parents[1]
 
 
 def run(code):
@@ -46,21 +43,3 @@ def test_the_default_solver_needs_no_extra():
         "print(Newton().solve(p).status.name)\n"
     )
     assert run(code).strip() == "CONVERGED"
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/how-it-works.md", "docs/settings.md"])
-def test_examples_print_what_the_page_shows(page):
-    blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    examples = [i for i, (language, _) in enumerate(blocks) if language == "python"]
-    assert examples
-    for at in examples:
-        assert run(blocks[at][1]).strip() == blocks[at + 1][1].strip()
-
-
-def test_the_demo_prints_its_certificate_and_saves_a_picture(tmp_path):
-    picture = tmp_path / "demo.png"
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), str(picture)]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    for what in ("coverage", "mean width", "certified gap", "active points", "rank of A"):
-        assert what in printed
-    assert picture.read_bytes().startswith(b"\x89PNG")

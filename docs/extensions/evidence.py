@@ -1,0 +1,178 @@
+"""Parts of pages that are made when the documentation is built.
+
+They come from the commands themselves, from stored results and from files that readers of the
+repository see elsewhere; nothing is measured here. The parts go to ``generated/evidence`` and are
+included by the pages.
+"""
+
+import inspect
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+from sphinx.application import Sphinx
+
+from experiments import figures
+from experiments.__main__ import markdown, stored
+from experiments.discovery import experiments
+from experiments.experiment import Experiment
+from experiments.real import report
+from experiments.real.__main__ import FIGURES as REAL_FIGURES
+from experiments.real.__main__ import FOLDER as REAL_RESULTS
+from sosbands.cli import commands
+
+DOCS = Path(__file__).parents[1]
+ROOT = DOCS.parent
+# Files of the repository that are pages here.
+PAGES = {
+    "benchmarks/README.md": "benchmarks.md",
+    "experiments/README.md": "paper.md",
+    "experiments/real/README.md": "real-data.md",
+    "CHANGELOG.md": "changelog.md",
+}
+
+
+def write_parts(app: Sphinx) -> None:
+    """Write all parts; those that did not change keep their time, and are not read again."""
+    folder = DOCS / "generated" / "evidence"
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {
+        "commands": command_reference(),
+        "claims": claims(),
+        "experiments": experiment_sections(),
+        "real": real_data(),
+        "benchmarks": of_repository("benchmarks/README.md"),
+        "changelog": of_repository("CHANGELOG.md"),
+    }
+    for name, text in parts.items():
+        path = folder / f"{name}.md"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def command_reference() -> str:
+    """What ``--help`` says, for every command."""
+    shown = {"resilient_parsing": True, "terminal_width": 78}
+    context = commands.make_context("sosbands", [], **shown)
+    parts = [f"## sosbands\n\n```text\n{commands.get_help(context)}\n```"]
+    for name in commands.list_commands(context):
+        command = commands.commands[name]
+        inner = command.make_context(name, [], parent=context, **shown)
+        parts.append(f"## sosbands {name}\n\n```text\n{command.get_help(inner)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def claims() -> str:
+    """The fragments of ``paper``, in order."""
+    found = sorted((DOCS / "paper").glob("items-*.md"), key=_first_number)
+    return "\n\n".join(demoted(rehomed(path.read_text(), path.parent)) for path in found) + "\n"
+
+
+def experiment_sections() -> str:
+    """Every experiment: figure, command, numbers."""
+    parts = ["## All figures"]
+    for experiment in experiments().values():
+        parts.append(f"### {experiment.item}. {experiment.title}\n\n{_experiment(experiment)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _experiment(experiment: Experiment) -> str:
+    results = stored(experiment, full=False)
+    reduced, full = experiment.minutes
+    command = (
+        f"`python -m experiments {experiment.name}`: {reduced:g} minutes on two cores, "
+        f"{full:g} in the paper's size."
+    )
+    if not results.table.exists():
+        return f"No results are stored. {command}"
+    try:
+        picture, numbers = _drawn(experiment, results.load(), results.table)
+    except KeyError as error:
+        raise ValueError(
+            f"the stored results of {experiment.name} are of an older declaration, they lack "
+            f"{error}: run python -m experiments --fresh {experiment.name}"
+        ) from error
+    return (
+        f"![{experiment.title}]({os.path.relpath(picture, DOCS)})\n\n{command}\n\n"
+        f":::{{dropdown}} The numbers\n{numbers}\n:::"
+    )
+
+
+def _drawn(experiment: Experiment, results: pd.DataFrame, source: Path) -> tuple[Path, str]:
+    """The figure, drawn again if the results or the code are newer, and the summary."""
+    picture = figures.FOLDER / f"{experiment.name}.png"
+    made_from = (source, Path(inspect.getfile(experiment.figure)))
+    if not picture.exists() or picture.stat().st_mtime < max(p.stat().st_mtime for p in made_from):
+        figures.draw(experiment, results, figures.FOLDER)
+    return picture, markdown(experiment.summary(results))
+
+
+def real_data() -> str:
+    """What is compared, then the ranks, the picture and a table for each data set."""
+    about = (ROOT / "experiments/real/README.md").read_text()
+    compared = re.search(r"^## What is compared\n.*?(?=^## )", about, flags=re.M | re.S)
+    assert compared, "experiments/real/README.md says what is compared"
+    parts = [rehomed(compared[0].strip(), ROOT / "experiments/real")]
+    tables = sorted(REAL_RESULTS.glob("*.csv"))
+    if not tables:
+        return f"{parts[0]}\n\nNo results are stored.\n"
+    copies = DOCS / "generated" / "real"
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir(parents=True)
+    for table in tables:
+        shutil.copy(table, copies)
+    written = report.write(copies, REAL_FIGURES)
+    summary = demoted((copies / f"{report.SUMMARY}.md").read_text())
+    picture = os.path.relpath(written[-1], DOCS)
+    parts += [f"![Average ranks]({picture})", summary, "## Every data set"]
+    for page in sorted(copies.glob("*.md")):
+        if page.stem != report.SUMMARY:
+            body = re.sub(r"^# .*\n", "", page.read_text()).strip()
+            body = re.sub(r"^## (.*)$", r"**\1**", body, flags=re.M)
+            parts.append(f":::{{dropdown}} {page.stem}\n{body}\n:::")
+    return "\n\n".join(parts) + "\n"
+
+
+def of_repository(path: str) -> str:
+    """A file of the repository, with its links mended."""
+    return rehomed((ROOT / path).read_text(), (ROOT / path).parent)
+
+
+def rehomed(text: str, folder: Path) -> str:
+    """Text from another folder: links to pages and pictures lead there, others name the file."""
+
+    def mended(found: re.Match[str]) -> str:
+        bang, label, target = found.groups()
+        place, _, anchor = target.partition("#")
+        path = (folder / place).resolve()
+        inside = path.relative_to(ROOT).as_posix()
+        if bang:
+            return f"![{label}]({os.path.relpath(path, DOCS)})"
+        page = PAGES.get(inside) or (
+            path.relative_to(DOCS).as_posix() if path.is_relative_to(DOCS) else None
+        )
+        if page:
+            return f"[{label}]({page}{'#' * bool(anchor)}{anchor})"
+        return f"`{inside}`" if Path(inside).stem in label else f"{label} (`{inside}`)"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)", mended, text)
+
+
+def demoted(text: str) -> str:
+    """The same with its largest heading of the second level."""
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, flags=re.M)]
+    shift = 2 - min(levels, default=2)
+    return re.sub(r"^(#+) ", lambda found: "#" * (len(found[1]) + shift) + " ", text, flags=re.M)
+
+
+def _first_number(path: Path) -> int:
+    found = re.search(r"\d+", path.stem)
+    return int(found[0]) if found else 0
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the parts before pages are read."""
+    app.connect("builder-inited", write_parts, priority=400)  # before the gallery runs
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

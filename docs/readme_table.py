@@ -1,0 +1,56 @@
+"""Write the comparison on real data into the README: ``python docs/readme_table.py``.
+
+It is read from experiments/results/real/summary.csv, which ``python -m experiments.real`` makes.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+SUMMARY = ROOT / "experiments" / "results" / "real" / "summary.csv"
+LEVEL = 0.9
+BEGIN, END = "<!-- real-data: made by docs/readme_table.py -->\n", "<!-- real-data: end -->"
+WHERE = "The [comparison on real data](docs/real-data.md) says what is compared, and how.\n"
+COLUMNS = {
+    "interval_score_rank": "interval score, average rank",
+    "interval_score_ratio": "÷ best",
+    "coverage_gap_rank": "coverage gap, average rank",
+}
+
+
+def comparison(summary: Path) -> str:
+    """What stands between the marks: ranked methods at one level, by group of data sets."""
+    if not summary.exists():
+        return WHERE
+    found = pd.read_csv(summary)
+    chosen = found[found["ranked"] & (found["level"] == LEVEL)]
+    groups = [name for name in ("development", "other") if (chosen["group"] == name).any()]
+    heads = [
+        f"{int(chosen.loc[chosen['group'] == group, 'sets'].iloc[0])} {group} sets: {words}"
+        for group in groups
+        for words in COLUMNS.values()
+    ]
+    lines = [["method, 90 % intervals", *heads], ["---"] * (1 + len(heads))]
+    for title in chosen.loc[chosen["group"] == groups[0], "title"]:
+        rows = chosen[chosen["title"] == title].set_index("group")
+        cells = [
+            f"{rows.loc[group, name]:.2f}" if group in rows.index else "–"
+            for group in groups
+            for name in COLUMNS
+        ]
+        lines.append([title, *cells])
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\nSmaller is better; defaults were chosen on the development sets.\n{WHERE}"
+
+
+def rewritten(readme: str, summary: Path) -> str:
+    """The README with the comparison that is stored."""
+    made = f"{BEGIN}{comparison(summary)}{END}"
+    return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: made, readme, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    page = ROOT / "README.md"
+    page.write_text(rewritten(page.read_text(), SUMMARY))

@@ -1,0 +1,198 @@
+"""Every block of every page is run, in the order of the page, and prints what the page shows.
+
+Blocks of Python share their names, as in a notebook; the ``text`` block right after one is what it
+prints, and one without prints nothing. Of a ``console`` block the lines that start with ``$`` are
+run by a shell, and the lines below are their standard output. All blocks of a page share a folder,
+empty at first. A ``…`` in an output stands for any text within its line, such as seconds. Commands
+in SET_UP install things or take minutes: they are not run, and show no output. Warnings are errors.
+"""
+
+import contextlib
+import io
+import re
+import runpy
+import subprocess
+import sys
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import sosbands
+from sosbands import BandRegressor, datasets, dependence, metrics
+from sosbands.cli import commands
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if not {"_build", "generated", "auto_examples"} & {*page.parts}]
+FRAGMENTS = [page for page in PAGES if page.parent.name == "paper"]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+SET_UP = {
+    "make demo",
+    "make test",
+    "make paper",
+    "make paper-full",
+    "make bench",
+    "pip install .",
+    'pip install ".[report]"',
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line where the text starts."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page):
+    text = page.read_text()
+    return [
+        Block(found[1], found[2], text[: found.start(2)].count("\n"))
+        for found in re.finditer(r"^```(\S*)[^\n]*\n(.*?)^```$", text, flags=re.DOTALL | re.M)
+    ]
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
+
+
+def pages_with(*languages):
+    return [page for page in PAGES if {*languages} & {block.language for block in blocks(page)}]
+
+
+def shows(expected, printed):
+    """Whether an output is the one shown, … standing for any text within a line."""
+    parts = re.split("…", "\n".join(line.rstrip() for line in expected.strip().splitlines()))
+    pattern = ".*".join(map(re.escape, parts))
+    actual = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    return re.fullmatch(pattern, actual) is not None
+
+
+def run_python(block, names, page):
+    """What a block prints; tracebacks point into the page."""
+    code = compile("\n" * block.line + block.text, name(page), "exec")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
+
+
+def console_parts(block):
+    """Commands with the output below each."""
+    parts = re.split(r"^\$ ", block.text, flags=re.M)
+    assert not parts[0].strip(), f"a console block must start with a command: {block.text}"
+    for part in parts[1:]:
+        command, _, output = part.partition("\n")
+        yield re.split(r"\s{2,}# ", command)[0].strip(), output
+
+
+def run_console(command):
+    """What a shell prints, with the command of this very installation."""
+    called = f'sosbands() {{ "{sys.executable}" -m sosbands.cli "$@"; }}\n{command}'
+    done = subprocess.run(["bash", "-c", called], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", pages_with("python", "console"), ids=name)
+def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names = {"__name__": "__main__"}
+    found = blocks(page)
+    for block, after in zip(found, [*found[1:], Block("", "", 0)], strict=True):
+        place = f"{name(page)}:{block.line + 1}"
+        if block.language == "python":
+            expected = after.text if after.language == "text" else ""
+            printed = run_python(block, names, page)
+            assert shows(expected, printed), f"{place} prints\n{printed}"
+        elif block.language == "console":
+            for command, output in console_parts(block):
+                printed = "" if command in SET_UP else run_console(command)
+                assert shows(output, printed), f"{place}, {command}, prints\n{printed}"
+
+
+@pytest.mark.parametrize("page", FRAGMENTS, ids=name)
+def test_commands_about_the_paper_run(page):
+    for command in "".join(b.text for b in blocks(page) if not b.language).splitlines():
+        assert command.startswith("python -m experiments --summary "), command  # it only reads
+        done = subprocess.run(
+            [sys.executable, *command.split()[1:]], cwd=ROOT, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_page_has_no_block_that_is_not_run(page):
+    last = ""
+    known = ("python", "console", "text", *([""] if page in FRAGMENTS else []))
+    for block in blocks(page):
+        assert block.language.startswith("{") or block.language in known, block
+        assert block.language != "text" or last == "python", f"what printed this? {block}"
+        last = block.language
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_between_files_lead_somewhere(page):
+    links = re.findall(r"\]\((?!https?:|#|auto_examples/)([^)#\s]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_make_targets_that_a_page_names_exist(page):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M))
+    named = set(re.findall(r"(?:`|\$ )make ([a-z-]+)", page.read_text()))
+    assert named <= targets
+
+
+def test_every_command_is_shown_at_work():
+    shown = " ".join(
+        block.text for page in PAGES for block in blocks(page) if block.language == "console"
+    )
+    assert [command for command in commands.commands if f"$ sosbands {command}" not in shown] == []
+
+
+def test_the_reference_lists_every_public_name():
+    listed = (ROOT / "docs" / "api.md").read_text().split()
+    public = [*sosbands.__all__]
+    for module in (datasets, dependence, metrics):
+        public += [f"{module.__name__.removeprefix('sosbands.')}.{part}" for part in module.__all__]
+    again = {"metrics.hsic", "metrics.mutual_information"}  # those of dependence
+    assert sorted(set(public) - again - set(listed)) == []
+
+
+def test_the_readme_shows_the_comparison_that_is_stored(tmp_path):
+    script = runpy.run_path(str(ROOT / "docs" / "readme_table.py"))
+    readme = (ROOT / "README.md").read_text()
+    assert script["BEGIN"] in readme
+    assert script["rewritten"](readme, script["SUMMARY"]) == readme
+    other = tmp_path / "summary.csv"
+    other.write_text(
+        "title,ranked,sets,interval_score_rank,interval_score_ratio,coverage_gap_rank,group,level\n"
+        "ours,True,8,1.125,1.012,2,development,0.9\nours,True,8,3,1.2,4,development,0.8\n"
+        "variant,False,8,1,1,1,development,0.9\n"
+    )
+    assert "| ours | 1.12 | 1.01 | 2.00 |" in script["rewritten"](readme, other)
+    assert "variant" not in script["rewritten"](readme, other)
+
+
+def test_every_parameter_of_the_estimator_is_explained():
+    settings = (ROOT / "docs" / "settings.md").read_text()
+    parameters = signature(BandRegressor).parameters
+    assert [each for each in parameters if f"`{each}`" not in settings] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_of_the_gallery_runs(example, tmp_path, monkeypatch):
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(str(example), run_name="__main__")
+    assert plt.get_fignums(), "an example of the gallery draws something"
+    plt.close("all")
