@@ -981,3 +981,10 @@ def test_few_rows_around_a_model_get_a_symmetric_band(rows, symmetric):
         LinearRegression(), lengthscale=1.0, width_weight=10.0, calibration=None
     ).fit(X, X[:, 0] ** 2)
     assert model.symmetric_ is symmetric
+
+
+def test_a_band_with_a_width_weight_of_zero_can_be_tuned():
+    X, y = wave(60)
+    model = BandRegressor.as_published(width_weight=0, random_state=0).fit(X, y)
+    assert model.width_weight_ == 0
+    assert len(model.tuning_.trials) > 1

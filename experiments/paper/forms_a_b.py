@@ -142,6 +142,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(1.5, 500),
+    minutes=(2.5, 500),
     timed=True,
 )

@@ -234,7 +234,8 @@ class Rows:
             part = self.sample(min(_TUNING_ROWS, 250 * (1 + self.Z.shape[1])), rng)
             tuning = part._tune(shape)
             lengthscale, symmetric = tuning.chosen.lengthscale, tuning.chosen.symmetric
-            factor = tuning.chosen.width_weight / settings.width_weight_for(len(part.Z))
+            base = settings.width_weight_for(len(part.Z))
+            factor = tuning.chosen.width_weight / base if base else 1.0  # b = 0 stays 0
         problem = self.problem(lengthscale, symmetric=symmetric, rank=self._enough_features)
         problem = replace(problem, width_weight=factor * problem.width_weight)
         return settings.solver_with(settings.tol).solve(problem), tuning
