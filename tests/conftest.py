@@ -1,14 +1,6 @@
 """Options of the test run."""
 
-import os
-from pathlib import Path
-
 import pytest
-
-# Worker processes find the classes of a test by name, as the tests themselves do (`pythonpath`).
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
 
 
 def pytest_addoption(parser):
