@@ -6,7 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
+from crepes import WrapRegressor
+from crepes.extras import DifficultyEstimator
+from mapie.regression import SplitConformalRegressor
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import make_column_transformer
@@ -302,7 +306,7 @@ def test_outliers_are_left_out_of_the_band_counted_and_still_calibrate():
 
 
 def as_polars(frame):
-    return pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
+    return polars.DataFrame(frame.to_dict("list"))
 
 
 FRAMES = [pytest.param(lambda frame: frame, id="pandas"), pytest.param(as_polars, id="polars")]
@@ -903,10 +907,9 @@ def test_the_published_form_tunes_one_lengthscale_for_each_input():
 
 
 def test_mapie_calibrates_a_band_by_its_standard_deviation():
-    regression = pytest.importorskip("mapie.regression")
     X, y = wave(99, seed=2)  # level·(m + 1) is whole
     model = fitted(HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5))
-    wrapped = regression.SplitConformalRegressor(
+    wrapped = SplitConformalRegressor(
         model, confidence_level=0.9, conformity_score="std_normalized", prefit=True
     )
     points, intervals = wrapped.conformalize(X, y).predict_interval(X)
@@ -916,13 +919,11 @@ def test_mapie_calibrates_a_band_by_its_standard_deviation():
 
 
 def test_crepes_takes_the_scale_as_its_difficulty():
-    crepes = pytest.importorskip("crepes")
-    extras = pytest.importorskip("crepes.extras")
     X, y = wave(99, seed=2)
     model = fitted()
-    difficulty = extras.DifficultyEstimator()
+    difficulty = DifficultyEstimator()
     difficulty.fit(f=lambda X: model.predict(X, return_std=True)[1], beta=0.0)
-    wrapped = crepes.WrapRegressor(model).calibrate(X, y, de=difficulty)
+    wrapped = WrapRegressor(model).calibrate(X, y, de=difficulty)
     # 1 − 0.75 is exact in binary; crepes would take 0.1·100 for 9.
     expected = model.conformalize(X, y).predict_interval(X, 0.75)
     assert_allclose(wrapped.predict_int(X, confidence=0.75), expected, rtol=1e-9)

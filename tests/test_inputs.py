@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_extraction.text import CountVectorizer
@@ -38,7 +39,6 @@ def test_numbers_and_flags_of_a_frame_are_seen_by_name():
 
 
 def test_numbers_and_flags_of_a_polars_frame_are_seen_by_name():
-    polars = pytest.importorskip("polars")
     table = polars.DataFrame(frame().drop(columns=["kind", "count"]).to_dict("list"))
     seen = BandInputs.learn(table, np.zeros(3), None)
     assert_array_equal(seen(table), np.array(NUMBERS)[:, [0, 2]])

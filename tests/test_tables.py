@@ -157,8 +157,6 @@ def test_an_output_appears_when_it_is_complete_and_not_before(tmp_path):
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, name, failure):
-    if name.endswith(".parquet"):
-        pytest.importorskip("pyarrow")
     (tmp_path / name).write_text("old")
 
     def fail():
@@ -188,7 +186,6 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
 
 
 def test_a_parquet_file_keeps_its_types(tmp_path):
-    pytest.importorskip("pyarrow")
     table = pd.DataFrame({"x": [1.5, 2.5], "n": [1, 2], "yes": [True, False], "name": ["a", None]})
     path = written(tmp_path / "t.parquet", table, table)
     found = read_table(path)
@@ -201,7 +198,6 @@ def test_a_parquet_file_keeps_its_types(tmp_path):
 
 @pytest.mark.parametrize("rows", [0, 2])
 def test_a_parquet_file_that_is_none_or_empty_is_refused(tmp_path, rows):
-    pytest.importorskip("pyarrow")
     path = written(tmp_path / "t.parquet", pd.DataFrame({"x": np.zeros(rows)}))
     if rows:
         (tmp_path / "t.parquet").write_bytes(b"PAR1 and so on")

@@ -30,7 +30,6 @@ def test_every_command_explains_itself_and_shows_an_example(name, sosbands):
 
 
 def test_the_examples_work_one_after_the_other(sosbands, tmp_path, monkeypatch):
-    pytest.importorskip("plotly")
     monkeypatch.chdir(tmp_path)
     for name in NAMES:
         program, *arguments = shlex.split(commands.commands[name].example)
@@ -84,7 +83,6 @@ def test_an_evaluation_is_shown_as_a_table_with_its_verdict(sosbands, folder, mo
 
 
 def test_a_report_is_a_page(sosbands, folder, model, tmp_path):
-    pytest.importorskip("plotly")
     out = tmp_path / "page.html"
     arguments = ("report", model, folder / "new.csv", "--out", out, "--title", "Colours & all")
     assert sosbands(*arguments).exit_code == 0

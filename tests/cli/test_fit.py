@@ -152,7 +152,6 @@ def test_a_european_table_is_read_as_it_is_written(sosbands, table, tmp_path):
 
 
 def test_a_parquet_table_gives_the_same_model_as_its_csv_file(fit, sosbands, table, tmp_path):
-    pytest.importorskip("pyarrow")
     fit(table)
     table.to_parquet(tmp_path / "t.parquet")
     out = tmp_path / "p.skops"

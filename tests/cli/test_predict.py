@@ -135,7 +135,6 @@ def test_what_a_column_is_does_not_depend_on_the_block(predict, new, model):
 
 
 def test_parquet_in_and_parquet_out_keep_types(sosbands, model, new, tmp_path):
-    pytest.importorskip("pyarrow")
     typed = new.astype({"x": float, "y": float}).assign(n=np.arange(len(new)))
     typed.to_parquet(tmp_path / "new.parquet")
     out = tmp_path / "out.parquet"
@@ -147,7 +146,6 @@ def test_parquet_in_and_parquet_out_keep_types(sosbands, model, new, tmp_path):
 
 
 def test_numbers_of_a_csv_file_are_numbers_in_a_parquet_file(sosbands, model, folder, tmp_path):
-    pytest.importorskip("pyarrow")
     out = tmp_path / "out.parquet"
     assert sosbands("predict", model, folder / "new.csv", "--out", out).exit_code == 0
     made = pd.read_parquet(out)

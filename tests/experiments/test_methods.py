@@ -11,7 +11,6 @@ from sosbands.datasets import case
 from sosbands.metrics import coverage
 
 LEVELS = (0.5, 0.8, 0.9)
-EXTRAS = {"quantile_forest_cqr": "quantile_forest", "heteroscedastic_gp": "hetgpy"}
 SLOW = ("sosbands_published", "sosbands_cv_plus")
 
 
@@ -27,8 +26,6 @@ def rows():
 
 @pytest.mark.parametrize("name", [marked(name) for name in methods.names()])
 def test_intervals_are_ordered_nested_and_cover(name, rows):
-    if name in EXTRAS:
-        pytest.importorskip(EXTRAS[name])
     X, y = rows
     method = methods.load(name)
     fitted = method.fit(X[:60], y[:60], X[60:220], y[60:220], levels=LEVELS, seed=0)
