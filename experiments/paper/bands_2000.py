@@ -18,7 +18,8 @@ import pandas as pd
 from experiments.experiment import Experiment
 from experiments.paper import band_curves
 from experiments.paper.band_curves import LEVEL
-from experiments.paper.held_out_hsic import hsic, problems
+from experiments.paper.held_out_hsic import hsic
+from experiments.paper.preliminary import problems
 from sosbands import BandRegressor, datasets
 from sosbands.metrics import exact_local_coverage, mean_width
 from sosbands.types import Array

@@ -16,8 +16,7 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from experiments.methods._scores import rescaled
-from experiments.paper.preliminary import joint_mean
-from sosbands import BandProblem, Gaussian, Newton, Solution
+from sosbands import BandProblem, Newton, Solution
 from sosbands.datasets import Case, case
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.metrics import exact_local_coverage, mean_width
@@ -47,17 +46,6 @@ def data(seed: int) -> tuple[Case, Array, Array]:
     """The case, and the rows that a band is learned from."""
     truth = case(CASE)
     return truth, *truth.sample(ROWS, random_state=seed)
-
-
-def stated(X: Array, y: Array, *, width_weight: float, lengthscale: float) -> BandProblem:
-    """The paper's problem with a = 0 and λ₁ = λ₂ = 1."""
-    return BandProblem.from_data(
-        X,
-        y,
-        **joint_mean(X, y),
-        scale_kernel=Gaussian(lengthscale),
-        width_weight=width_weight,
-    )
 
 
 def held_out(problem: BandProblem, seed: int) -> tuple[Array, Array]:

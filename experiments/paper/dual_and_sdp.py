@@ -16,7 +16,8 @@ import pandas as pd
 from experiments.experiment import Experiment
 from experiments.paper import band_curves
 from experiments.paper.band_curves import LEVEL
-from experiments.paper.held_out_hsic import held_out, problems
+from experiments.paper.held_out_hsic import held_out
+from experiments.paper.preliminary import problems
 from sosbands import SDP, Accelerated, BandRegressor, Newton, Solution, Solver
 from sosbands.datasets import case
 from sosbands.metrics import exact_local_coverage

@@ -5,25 +5,10 @@ from __future__ import annotations
 from joblib import Parallel
 from sklearn.model_selection import KFold
 
-from experiments.paper.preliminary import joint_mean
-from sosbands import BandProblem, Gaussian, Newton
+from sosbands import BandProblem, Newton
 from sosbands.tuning import CrossFit, cross_fit
-from sosbands.types import Array
 
 FOLDS, TOL = 5, 1e-4
-
-
-def problems(
-    X: Array, y: Array, lengthscales: list[float], *, width_weight: float
-) -> list[BandProblem]:
-    """The paper's problem with a = 0 and λ₁ = λ₂ = 1, one for each θᶠ."""
-    mean = joint_mean(X, y)
-    return [
-        BandProblem.from_data(
-            X, y, **mean, scale_kernel=Gaussian(lengthscale), width_weight=width_weight
-        )
-        for lengthscale in lengthscales
-    ]
 
 
 def held_out(problem: BandProblem, seed: int) -> CrossFit:

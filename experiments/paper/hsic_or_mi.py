@@ -21,8 +21,8 @@ from experiments.paper.criteria import (
     local_maxima,
     logarithmic_lengthscales,
     quality,
-    stated,
 )
+from experiments.paper.preliminary import problems
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ WIDTH_WEIGHTS = (1, 10, 100)
 def measure(seed: int, width_weight: float, lengthscale: float) -> dict[str, Any]:
     """Both criteria and what they should find, for one data set, b and θᶠ."""
     truth, X, y = data(seed)
-    problem = stated(X, y, width_weight=width_weight, lengthscale=lengthscale)
+    (problem,) = problems(X, y, [lengthscale], width_weight=width_weight)
     found = criteria(*held_out(problem, seed), seed, tuple(CRITERIA))
     return {**found, **quality(problem, truth, seed)}
 

@@ -22,8 +22,8 @@ from experiments.paper.criteria import (
     held_out,
     local_maxima,
     quality,
-    stated,
 )
+from experiments.paper.preliminary import problems
 from sosbands import BandProblem, Newton
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SHOWN = {"seed": 0, "width_weight": 10}
 def measure(seed: int, width_weight: float, lengthscale: float) -> list[dict[str, Any]]:
     """HSIC, its scale-free twin and the quality of the band; for one data set the band itself."""
     truth, X, y = data(seed)
-    problem = stated(X, y, width_weight=width_weight, lengthscale=lengthscale)
+    (problem,) = problems(X, y, [lengthscale], width_weight=width_weight)
     found = criteria(*held_out(problem, seed), seed, ("hsic", "dcor"))
     rows = [{"kind": "criterion", **found, **quality(problem, truth, seed)}]
     if {"seed": seed, "width_weight": width_weight} == SHOWN:
