@@ -454,6 +454,7 @@ def test_a_frame_without_numbers_needs_a_transformer():
         ({"mean_weight": -1.0}, 'mean_weight must be "auto" or a number >= 0, got -1.0'),
         ({"width_weight": "wide"}, "width_weight must be \"auto\" or a number >= 0, got 'wide'"),
         ({"prediction_weight": np.nan}, "prediction_weight must be"),
+        ({"caution": -1}, 'caution must be "auto" or a number >= 0, got -1'),
         ({"trace_penalty": -1}, "trace_penalty must be a number >= 0, got -1"),
         ({"ridge_penalty": 0}, "ridge_penalty must be > 0, got 0"),
         ({"ridge_penalty": None}, "ridge_penalty must be"),

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.methods import Array, load
 from sosbands.metrics import (
+    cluster_count,
     coverage,
     coverage_gap,
     interval_score,
@@ -87,7 +88,7 @@ def quality(X: Array, y: Array, test: Any, C: Array, seed: int) -> dict[str, Any
     """The metrics of the intervals of all levels; NaN where too few rows test."""
     Z, t = ((X - X.mean(axis=0)) / spread(X))[test], y[test]
     ranks = rankdata(X, axis=0)[test] / len(X)
-    clusters = {"n_clusters": max(1, min(15, len(t) // 50)), "random_state": seed}
+    clusters = {"n_clusters": max(1, cluster_count(len(t))), "random_state": seed}
     slab = np.full(len(LEVELS), np.nan)
     if len(t) >= SLAB_ROWS:
         slab = worst_slab_coverage(Z, t, C, n_directions=DIRECTIONS, random_state=seed)

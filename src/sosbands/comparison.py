@@ -19,7 +19,13 @@ from sosbands.conformal import IntervalFamily, SplitCalibration, checked_levels
 from sosbands.estimator import BandRegressor
 from sosbands.inputs import BandInputs
 from sosbands.means import Affine, checked_prediction
-from sosbands.metrics import coverage, coverage_gap, interval_score, mean_width
+from sosbands.metrics import (
+    cluster_count,
+    coverage,
+    coverage_gap,
+    interval_score,
+    mean_width,
+)
 from sosbands.splits import calibration_split
 from sosbands.types import Array
 
@@ -30,8 +36,6 @@ __all__ = ["compare"]
 
 Rows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
-# As many rows make a cluster whose coverage can be counted, and so many clusters are enough.
-_CLUSTER_ROWS, _MAX_CLUSTERS = 50, 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +213,7 @@ def _regions(parts: Parts) -> Array:
 
 def _figures(parts: Parts, intervals: Array, regions: Array) -> dict[str, Any]:
     y, level = parts.test[1], parts.level
-    clusters = min(_MAX_CLUSTERS, len(y) // _CLUSTER_ROWS, len(np.unique(regions, axis=0)))
+    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
     gap: Any = np.nan
     if clusters > 1:
         gap = coverage_gap(

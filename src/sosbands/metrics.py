@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sosbands.datasets import Case
 
 __all__ = [
+    "cluster_count",
     "clusters",
     "coverage",
     "coverage_gap",
@@ -211,16 +212,21 @@ def clusters(
 
     rows = _inputs(X)
     if n_clusters is None:
-        if len(rows) < _CLUSTER_ROWS:
+        n_clusters = cluster_count(len(rows))
+        if n_clusters < 1:
             raise ValueError(
                 f"clusters need at least {_CLUSTER_ROWS} rows, got {len(rows)}: give more, or "
                 "n_clusters"
             )
-        n_clusters = min(_MOST_CLUSTERS, len(rows) // _CLUSTER_ROWS)
     _check_count("n_clusters", n_clusters, len(rows))
     seed = int(np.random.default_rng(random_state).integers(2**31))
     label = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(rows)
     return [np.flatnonzero(label == c) for c in np.unique(label)]
+
+
+def cluster_count(n: int) -> int:
+    """How many clusters the coverage of n rows can be counted in: min(15, n // 50)."""
+    return min(_MOST_CLUSTERS, n // _CLUSTER_ROWS)
 
 
 def width_bins(widths: Array, n_bins: int) -> list[Indices]:

@@ -22,6 +22,7 @@ from sosbands.evaluation.chance import binomial_bounds, expected_coverage
 from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
 from sosbands.means import Affine
 from sosbands.metrics import (
+    cluster_count,
     clusters,
     interval_score,
     mean_width,
@@ -39,8 +40,8 @@ _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 # Rows that clusters, slabs, dependences and distances are computed from: more only cost time.
 _SAMPLE = 20_000
 # The coverage of fewer rows in a part is noise; a slab holds a fifth of half the rows.
-_PART_ROWS, _CLUSTER_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS = 20, 50, 50, 200
-_WIDTH_BINS, _MAX_CLUSTERS = 5, 15
+_PART_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS = 20, 50, 200
+_WIDTH_BINS = 5
 # `extrapolation` beyond which the model guesses, and below which a row is a training row.
 FAR, _SEEN = 0.5, 1e-9
 
@@ -195,7 +196,7 @@ class PredictedRows:
     def _by_cluster(self) -> tuple[PartCoverage, ...]:
         """k-means clusters of the standardised inputs, named by where they are."""
         m = len(self.sample)
-        n_clusters = min(_MAX_CLUSTERS, m // _CLUSTER_ROWS)
+        n_clusters = cluster_count(m)
         if n_clusters > 1:  # there are no more clusters than different rows
             n_clusters = min(n_clusters, len(np.unique(self.inputs, axis=0)))
         if n_clusters < 2:
@@ -231,7 +232,7 @@ class PredictedRows:
         bins: float | str = f"width bins need {2 * _PART_ROWS} rows, got {n}"
         if by_width:
             bins = min(part.coverage for part in by_width)
-        gap: float | str = f"clusters need {2 * _CLUSTER_ROWS} rows, and different ones, got {m}"
+        gap: float | str = f"clusters need 100 rows, and different ones, got {m}"
         if by_cluster:
             gap = float(np.mean([abs(part.coverage - self.level) for part in by_cluster]))
         return {
