@@ -452,8 +452,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def extrapolation(self, X: Any) -> Array:
         """How far each row is from the pre-training rows, in [0, 1): near 1, the model guesses.
 
-        1 − exp(−d²/2), with d the distance to the nearest pre-training row in units of twice the
-        distance to the nearest neighbour that 5 % of those rows exceed among themselves.
+        1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows, in
+        units of twice the distance to the nearest neighbour that 5 % of those rows exceed among
+        themselves.
         """
         check_is_fitted(self)
         X = new_rows(self, X)
