@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.experiment import Experiment
+from experiments.paper import band_curves
 from experiments.paper.criteria import (
-    LEVEL,
     ROWS,
     TOL,
     calibrated,
@@ -27,7 +27,6 @@ from experiments.paper.preliminary import problems
 from sosbands import BandProblem, Newton
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH_WEIGHTS = (0.1, 1, 10, 100, 1000)
@@ -47,16 +46,13 @@ def measure(seed: int, width_weight: float, lengthscale: float) -> list[dict[str
 
 def band(problem: BandProblem, seed: int) -> list[dict[str, Any]]:
     """The band of level 0.9, calibrated with as many rows as it was learned from."""
-    truth, _, _ = data(seed)
+    truth, X, y = data(seed)
     solution = Newton(tol=TOL).solve(problem)
-    X = np.linspace(-3, 3, 121)[:, None]
+    inputs = band_curves.grid(truth)
     rows_cal = truth.sample(ROWS, random_state=seed + 20_000)
-    lower, upper = calibrated(solution, *rows_cal, X).T
-    best_lower, best_upper = truth.interval(X, LEVEL).T
-    columns = (X[:, 0], solution.mean(X), lower, upper, best_lower, best_upper)
-    names = ("x", "mean", "lower", "upper", "oracle_lower", "oracle_upper")
-    curve = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
-    return [{"kind": "band", **point} for point in curve]
+    intervals = calibrated(solution, *rows_cal, inputs)
+    line = band_curves.curve(truth, inputs, solution.mean(inputs), intervals=intervals)
+    return line + band_curves.points(X, y, ROWS)
 
 
 def figure(results: pd.DataFrame) -> Figure:
@@ -69,30 +65,18 @@ def figure(results: pd.DataFrame) -> Figure:
     values = shown[shown["kind"] == "criterion"]
     draw_criterion(panels[0], values, "hsic", "HSIC with 90 % intervals, maxima dashed")
     panels[0].legend()
-    bands = shown[shown["kind"] == "band"]
+    bands = shown[shown["kind"] != "criterion"]
     at_ten = values[values["width_weight"] == SHOWN["width_weight"]]
     best = chosen(at_ten, "hsic")["lengthscale"].item()
     for axes, lengthscale, label in zip(
         panels[1:], (values["lengthscale"].min(), best), ("too small", "largest HSIC"), strict=True
     ):
-        draw_band(axes, bands[bands["lengthscale"] == lengthscale])
-        axes.set_title(f"b = 10, θᶠ = {lengthscale:g} ({label})")
+        band_curves.draw(axes, bands[bands["lengthscale"] == lengthscale])
+        axes.set(xlabel="x", title=f"b = 10, θᶠ = {lengthscale:g} ({label})")
     panels[1].sharey(panels[2])
+    panels[1].set_ylabel("y")
     panels[2].legend(loc="lower right")
     return drawing
-
-
-def draw_band(axes: Axes, curve: pd.DataFrame) -> None:
-    """The data, the band and the oracle's."""
-    _, X, y = data(int(curve["seed"].iloc[0]))
-    x = curve["x"]
-    axes.fill_between(x, curve["lower"], curve["upper"], color="C0", alpha=0.25, label="90 % band")
-    axes.plot(x, curve["mean"], color="C0", label="mean")
-    for side in ("lower", "upper"):
-        label = "oracle" if side == "lower" else None
-        axes.plot(x, curve[f"oracle_{side}"], "k:", linewidth=1, label=label)
-    axes.plot(X[:, 0], y, ".", color="0.3", markersize=3, label=f"{ROWS} training rows")
-    axes.set(xlabel="x", ylabel="y", xlim=(-3, 3), ylim=(-5, 5))
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:
