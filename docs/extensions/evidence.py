@@ -82,7 +82,7 @@ def _experiment(experiment: Experiment) -> str:
     results = stored(experiment, full=False)
     reduced, full = experiment.minutes
     command = (
-        f"`python -m experiments {experiment.name}`: {reduced:g} minutes on two cores, "
+        f"`python -m experiments {experiment.name}`: {reduced:g} min on two cores, "
         f"{full:g} in the paper's size."
     )
     if not results.table.exists():

@@ -137,7 +137,9 @@ def figure(results: pd.DataFrame) -> Figure:
         panels[1].set_title("unreliable for several inputs", loc="right", fontsize="small")
     boxes(panels[2], results, "r2_sqi", "R²_SQI (1 is best)")
     panels[2].set(xlim=(-1, 1), xticks=(-1, -0.5, 0, 0.5, 1))
-    panels[2].set_title("cut off at −1; CQR has no mean", loc="right", fontsize="small")
+    panels[2].set_title(
+        "cut off at −1: homoscedastic GP far below; CQR has no mean", loc="right", fontsize="small"
+    )
     draw_density(right.subplots(), results)
     replications = results["seed"].nunique()
     number, d, n = results.iloc[0][["case", "d", "n"]]

@@ -51,7 +51,7 @@ def points(X: Array, y: Array, count: int) -> list[dict[str, Any]]:
 def draw(axes: Axes, rows: pd.DataFrame) -> None:
     """Training rows, the learned mean and its bands, and dashed what is true."""
     dots, line = rows[rows["kind"] == "point"], rows[rows["kind"] == "curve"]
-    axes.plot(dots["x"], dots["y"], ".", color="0.6", ms=3, zorder=0)
+    axes.plot(dots["x"], dots["y"], ".", color="0.6", ms=3, zorder=0, label="training rows")
     if _known(line, "band_low"):
         axes.fill_between(
             line["x"],

@@ -146,6 +146,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(1.5, 14),
+    minutes=(0.5, 14),
     timed=True,
 )

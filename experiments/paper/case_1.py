@@ -17,5 +17,5 @@ EXPERIMENT = experiment(
         "higher mean width.",
         "Section 4.1: kernel SoS gives intervals with small width and satisfying local coverage.",
     ),
-    minutes=(1, 4),
+    minutes=(0.5, 4),
 )

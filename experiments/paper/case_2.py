@@ -16,5 +16,5 @@ EXPERIMENT = experiment(
         "Section 4.1: MI and R²_SQI are similar for heteroscedastic GP and kernel SoS, the "
         "latter has much smaller mean width.",
     ),
-    minutes=(1, 4),
+    minutes=(0.5, 4),
 )

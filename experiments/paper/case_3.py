@@ -15,5 +15,5 @@ EXPERIMENT = experiment(
         "Section 4.1: kernel SoS and heteroscedastic GP are highly similar: excellent local "
         "coverage, low MI, small mean width.",
     ),
-    minutes=(1, 4),
+    minutes=(0.5, 4),
 )

@@ -16,5 +16,5 @@ EXPERIMENT = experiment(
         "coverage.",
         "Section 4.1: kernel SoS selects larger intervals than GPs.",
     ),
-    minutes=(1, 4),
+    minutes=(0.5, 4),
 )

@@ -17,5 +17,5 @@ EXPERIMENT = experiment(
         "Appendix B.4: kernel SoS has local coverage as good as homoscedastic GP, with slightly "
         "larger intervals.",
     ),
-    minutes=(3, 12),
+    minutes=(2, 12),
 )

@@ -187,5 +187,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(1.5, 10),
+    minutes=(0.5, 10),
 )

@@ -96,7 +96,7 @@ def figure(results: pd.DataFrame) -> Figure:
             here.loc[(here["form"] == form) & (here["ridge"] == ridge), "seconds"]
             for form, ridge in MODELS
         ]
-        axes.boxplot(groups, widths=0.5, flierprops={"ms": 3})
+        axes.boxplot(groups, widths=0.5, showfliers=False)  # every problem is a dot
         for place, seconds in enumerate(groups, start=1):
             axes.plot(np.full(len(seconds), place), seconds, ".", color="C0", alpha=0.4, ms=5)
         axes.set_xticks(range(1, 5), list(MODELS.values()))

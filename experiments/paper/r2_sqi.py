@@ -159,5 +159,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(1.5, 8),
+    minutes=(0.5, 8),
 )

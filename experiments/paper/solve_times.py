@@ -172,6 +172,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(3, 240),
+    minutes=(2, 240),
     timed=True,
 )
