@@ -455,6 +455,8 @@ def test_a_frame_without_numbers_needs_a_transformer():
         ({"width_weight": "wide"}, "width_weight must be \"auto\" or a number >= 0, got 'wide'"),
         ({"prediction_weight": np.nan}, "prediction_weight must be"),
         ({"caution": -1}, 'caution must be "auto" or a number >= 0, got -1'),
+        ({"shift_power": -1}, 'shift_power must be "auto" or a number >= 0, got -1'),
+        ({"shift_power": 2}, 'shift_power must be "auto" or from 0 to 1, got 2'),
         ({"trace_penalty": -1}, "trace_penalty must be a number >= 0, got -1"),
         ({"ridge_penalty": 0}, "ridge_penalty must be > 0, got 0"),
         ({"ridge_penalty": None}, "ridge_penalty must be"),

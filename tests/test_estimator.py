@@ -412,17 +412,19 @@ def test_intervals_are_the_mean_and_the_ranked_score_times_the_scale(estimator, 
         assert_allclose(model.predict_interval(new, level), expected, rtol=1e-12)
 
 
-def test_a_two_sided_band_is_calibrated_by_adding():
+@pytest.mark.parametrize("given", [0.0, 0.5, 1.0, "auto"])
+def test_a_two_sided_band_is_calibrated_by_a_shift_that_follows_its_width(given):
     X, y = wave(40, seed=2)
-    model = fitted(symmetric=False).conformalize(X, y)
+    model = fitted(symmetric=False, shift_power=given).conformalize(X, y)
+    power = model.n_train_ / (model.n_train_ + 200) if given == "auto" else given
     mean, (low, up) = model.predict(X), model.predict_scale(X).T
-    scores = np.maximum(mean - low - y, y - mean - up)
+    scores = np.maximum(mean - low - y, y - mean - up) / ((low + up) / 2) ** power
     new, _ = wave(5, seed=3)
     mean, (low, up) = model.predict(new), model.predict_scale(new).T
     assert_allclose(model.predict(new, return_std=True)[1], (low + up) / 2)
     for level in (0.9, 0.95):
-        q = ranked(scores, level)
-        expected = np.column_stack([mean - low - q, mean + up + q])
+        shift = ranked(scores, level) * ((low + up) / 2) ** power
+        expected = np.column_stack([mean - low - shift, mean + up + shift])
         assert_allclose(model.predict_interval(new, level), expected, rtol=1e-12)
 
 
@@ -659,7 +661,9 @@ def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symme
                 lower.append(centre - q * wing)
                 upper.append(centre + q * wing)
             else:
-                q = max(mean[i] - scale[i, 0] - outcome, outcome - mean[i] - scale[i, 1])
+                excess = max(mean[i] - scale[i, 0] - outcome, outcome - mean[i] - scale[i, 1])
+                power = len(train) / (len(train) + 200)
+                q = excess * (wing.mean(axis=1) / scale[i].mean()) ** power
                 lower.append(centre - wing[:, 0] - q)
                 upper.append(centre + wing[:, 1] + q)
     centre, wing = model.predict(new), model.predict_scale(new)
@@ -960,8 +964,14 @@ def test_intervals_widen_away_from_the_data_unless_caution_is_off():
         c: float((model.predict_scale(far) / model.predict_scale(here))[0])
         for c, model in models.items()
     }
-    near = float(models[3.0].extrapolation(here)[0])
-    assert ratio[3.0] == pytest.approx(ratio[0] * (1 + 3.0) / (1 + 3.0 * near), rel=1e-6)
+    # extrapolation = 1 − exp(−d²/2), but for rounding: far away it is one
+    distance = {
+        "here": np.sqrt(-2 * np.log1p(-models[3.0].extrapolation(here)[0])),
+        "far": models[3.0].band_.extrapolation.distance(far)[0],
+    }
+    wider = {at: 1 + 3.0 * 2 * ((1 + d**2) ** 0.25 - 1) for at, d in distance.items()}
+    assert wider["far"] > 10
+    assert ratio[3.0] == pytest.approx(ratio[0] * wider["far"] / wider["here"], rel=1e-6)
     assert_allclose(models[0].predict(far), models[3.0].predict(far))
 
 

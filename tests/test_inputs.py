@@ -94,7 +94,14 @@ def test_extrapolation_by_hand():
     X = np.arange(11.0)[:, None]
     far = Extrapolation.of(X, np.random.default_rng(0))
     # All neighbours are 1 apart, so that 2 is one unit.
-    assert_allclose(far(np.array([[3.0], [12.0], [14.0]])), 1 - np.exp([0, -0.5, -2]), atol=1e-12)
+    rows = np.array([[3.0], [12.0], [14.0]])
+    assert_allclose(far(rows), 1 - np.exp([0, -0.5, -2]), atol=1e-12)
+    assert_allclose(far.distance(rows), [0, 1, 2], atol=1e-12)
+
+
+def test_no_distance_is_infinite():
+    far = Extrapolation.of(np.eye(3), np.random.default_rng(0))
+    assert np.isfinite(far.distance(np.full((1, 3), 1e300))).all()
 
 
 def test_many_rows_are_represented_by_some(monkeypatch):

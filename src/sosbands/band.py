@@ -17,7 +17,7 @@ from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.kernels import Gaussian
 from sosbands.means import Affine, Mean, Preliminary, units
 from sosbands.problem import BandProblem
-from sosbands.scale_inputs import ScaleInputs
+from sosbands.scale_inputs import GuessedScale, ScaleInputs
 from sosbands.settings import BandSettings
 from sosbands.solvers import Newton, Solution
 from sosbands.solvers.threads import one_blas_thread
@@ -39,6 +39,8 @@ _RANK, _RANK_OF_FEW, _FOLD_RANKS = 250, 35, (25, 100)
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 # A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
 _NO_SIGNAL, _SHAPES = 1e5, (0.1, 30.0)
+# Training rows that compare a guess with the scale.
+_GUESS_ROWS = 1000
 # A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
 _IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
 
@@ -60,6 +62,8 @@ class Band:
     solution : Solution
     tuning : Tuning or None
     n_outliers : int
+    guess : GuessedScale or None
+        What the scale is averaged with.
     """
 
     mean_model: Mean
@@ -69,6 +73,7 @@ class Band:
     solution: Solution
     tuning: Tuning | None
     n_outliers: int
+    guess: GuessedScale | None
 
     @property
     def symmetric(self) -> bool:
@@ -79,6 +84,11 @@ class Band:
     def joint(self) -> bool:
         """Whether the mean was learned together with the scale."""
         return self.solution.problem.mean_kernel is not None
+
+    @property
+    def residual_size(self) -> float:
+        """The root mean square of the residuals, in the units of y."""
+        return self.unit * float(self.outputs.scale)
 
     def mean(self, X: Any, B: Array) -> Array:
         """m in the units of y."""
@@ -94,7 +104,10 @@ class Band:
         else:
             mean = self.mean_model.values(X, B)
             Z = self.sees(B, mean)
-        return mean, self.solution.scale(Z) * (self.unit * float(self.outputs.scale))
+        scale = self.solution.scale(Z)
+        if self.guess is not None:
+            scale = self.guess.averaged(Z, scale)
+        return mean, scale * self.residual_size
 
     def _joint_inputs(self, X: Any, B: Array) -> Array:
         """A joint scale sees the preliminary prediction, if any."""
@@ -139,6 +152,10 @@ def learn_band(
         weights=weights,
     )
     solution, tuning = rows.take(np.flatnonzero(inliers)).solve(np.random.default_rng(seed))
+    guess = None
+    if sees.difficulty is not None:
+        some = Z[:: max(1, len(Z) // _GUESS_ROWS)]
+        guess = GuessedScale.of(sees.difficulty, some, solution.scale(some))
     return Band(
         mean_model=preliminary.mean,
         sees=sees,
@@ -147,6 +164,7 @@ def learn_band(
         solution=solution,
         tuning=tuning,
         n_outliers=int(np.isfinite(residuals).sum() - inliers.sum()),
+        guess=guess,
     )
 
 

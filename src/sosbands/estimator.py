@@ -81,12 +81,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         kernel mean, otherwise as `anisotropy` finds.
     difficulty : "auto", regressor or None
         Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
-        logarithm is one more input of kᶠ. None is the paper. "auto": boosted trees around a given
-        `estimator` with at least 500 rows, otherwise None.
+        logarithm is one more input of kᶠ, and the scale is the geometric mean of √f and the guess.
+        None is the paper. "auto": boosted trees around a given `estimator` with at least 500 rows,
+        otherwise None.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
-        1 + caution · `extrapolation`. 0 is the paper. "auto": 1 around a given `estimator`, 2
-        around a kernel mean; 0 if there is one input.
+        1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `extrapolation`. 0 is the paper.
+        "auto": 1 around a given `estimator`, 2 around a kernel mean; 0 if there is one input.
+    shift_power : "auto" or float
+        In [0, 1]. Calibration shifts the bounds of a two-sided band in proportion to its width to
+        this power: 0 by the same everywhere, 1 in proportion to the width. 0 is the paper. "auto":
+        n/(n + 200) for n pre-training rows, since few rows know narrow bands badly.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     standardize : bool
@@ -180,6 +185,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         prediction_weight: Any = "auto",
         difficulty: Any = "auto",
         caution: Any = "auto",
+        shift_power: Any = "auto",
         offset: float = 1.0,
         standardize: bool = True,
         calibration: str | None = "split",
@@ -212,6 +218,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.prediction_weight = prediction_weight
         self.difficulty = difficulty
         self.caution = caution
+        self.shift_power = shift_power
         self.offset = offset
         self.standardize = standardize
         self.calibration = calibration
@@ -246,6 +253,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "prediction_weight": 0.0,
             "difficulty": None,
             "caution": 0.0,
+            "shift_power": 0.0,
             "offset": 0.0,
             "standardize": False,
             "calibration_size": 0.5,

@@ -23,6 +23,8 @@ _NEIGHBOURS = 5_000
 _TREE_INPUTS = 5
 # A row is far away if its nearest neighbour is as far as twice what 5 % of the rows exceed.
 _QUANTILE, _FACTOR = 0.95, 2.0
+# Distances are cut here, far beyond any that means something: they stay finite.
+_FARTHEST = 1e8
 
 
 def is_frame(X: Any) -> bool:
@@ -118,8 +120,12 @@ class Extrapolation:
 
     def __call__(self, B: Array) -> Array:
         """In [0, 1): zero on training rows, near one far from all of them."""
-        distance = self.neighbours.kneighbors(self.inputs(B))[0][:, 0] / self.unit
-        return np.asarray(-np.expm1(-(distance**2) / 2))
+        return np.asarray(-np.expm1(-(self.distance(B) ** 2) / 2))
+
+    def distance(self, B: Array) -> Array:
+        """d of every row."""
+        nearest = self.neighbours.kneighbors(self.inputs(B))[0][:, 0]
+        return np.asarray(np.minimum(nearest / self.unit, _FARTHEST))
 
 
 def _tree(rows: Array) -> NearestNeighbors:

@@ -35,12 +35,15 @@ class LearnedBand:
         How far rows are from the pre-training rows, as a function of what the band sees.
     caution : float
         How much wider that makes the band.
+    shift_power : float
+        How much the calibrating shift of a two-sided band follows its width.
     """
 
     inputs: BandInputs
     band: Band
     extrapolation: Extrapolation
     caution: float
+    shift_power: float
 
     def mean(self, X: Any) -> Array:
         """m at the rows of X."""
@@ -52,14 +55,18 @@ class LearnedBand:
         mean, scale = self.band.mean_and_scale(X, B)
         if not self.caution:
             return mean, scale
-        wider = 1 + self.caution * self.extrapolation(B)
+        # Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
+        distance = self.extrapolation.distance(B)
+        wider = 1 + self.caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
         return mean, (scale.T * wider).T
 
     def family(self, X: Any) -> IntervalFamily:
         """The nested intervals at the rows of X, before calibration."""
         mean, scale = self.mean_and_scale(X)
-        build = IntervalFamily.around if self.band.symmetric else IntervalFamily.between
-        return build(mean, scale)
+        if self.band.symmetric:
+            return IntervalFamily.around(mean, scale)
+        typical = self.band.residual_size
+        return IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,8 @@ class BandLearner:
             )
         caution = self.settings.caution_for(B.shape[1], own_mean=self.estimator is None)
         extrapolation = Extrapolation.of(B, np.random.default_rng(self.seed))
-        return LearnedBand(inputs, band, extrapolation, caution)
+        shift_power = self.settings.shift_power_for(len(y))
+        return LearnedBand(inputs, band, extrapolation, caution, shift_power)
 
     def _preliminary(
         self, X: Any, B: Array, y: Array, folds: Folds, *, exchangeable: bool

@@ -16,6 +16,7 @@ from sosbands.types import Array
 
 # A guess below this fraction of the median one says no more than "small".
 _LEAST_GUESS = 0.05
+_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,40 @@ class Difficulty:
         """The guess at new rows, within the range it had at the training rows."""
         logs = np.log(np.maximum(checked_prediction(self.model, Z), self.least))
         return np.clip(self.units(logs), *self.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class GuessedScale:
+    """The guess of the difficulty as a second opinion on the scale.
+
+    A smooth f and trees err in different places, and their geometric mean errs less than either.
+
+    Attributes
+    ----------
+    units : Affine
+        Of the logarithm of the guess, which is the last thing that the scale sees.
+    excess : float
+        The median of log(guess ÷ scale) over training rows.
+    """
+
+    units: Affine
+    excess: float
+
+    @classmethod
+    def of(cls, difficulty: Difficulty, Z: Array, scale: Array) -> GuessedScale:
+        """From what the scale sees of some training rows, and the scale there."""
+        guess = cls(difficulty.units, 0.0)
+        return cls(difficulty.units, float(np.median(guess._log_ratio(Z, scale))))
+
+    def averaged(self, Z: Array, scale: Array) -> Array:
+        """The geometric mean of scale and guess; two sides keep their ratio."""
+        factor = np.exp(0.5 * self._log_ratio(Z, scale))
+        averaged: Array = (scale.T * factor).T
+        return averaged
+
+    def _log_ratio(self, Z: Array, scale: Array) -> Array:
+        width = scale if scale.ndim == 1 else scale.mean(axis=1)
+        return self.units.undo(Z[:, -1]) - np.log(np.maximum(width, _TINY)) - self.excess
 
 
 @dataclass(frozen=True, eq=False)

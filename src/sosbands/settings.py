@@ -17,7 +17,14 @@ _CHOICES = {
     "anisotropy": ("likelihood", "hsic", "none"),
     "criterion": ("hsic", "distance_correlation", "mutual_information"),
 }
-_AUTOMATIC = ("mean_weight", "width_weight", "training_coverage", "prediction_weight", "caution")
+_AUTOMATIC = (
+    "mean_weight",
+    "width_weight",
+    "training_coverage",
+    "prediction_weight",
+    "caution",
+    "shift_power",
+)
 # The least b, and what b is multiplied with for tuning.
 _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # Fewer rows than this are too few for trees to guess the size of residuals.
@@ -27,6 +34,8 @@ _DIFFICULTY_ROWS = 500
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
 # Around a given mean and around a kernel mean, which itself is worse away from the data.
 _CAUTION, _KERNEL_MEAN_CAUTION = 1.0, 2.0
+# Rows that know relative widths well enough for half the power of a proportional shift.
+_SHIFT_ROWS = 200
 # τ of symmetric and of two-sided bands.
 _COVERAGE, _TWO_SIDED_COVERAGE = 0.8, 0.9
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
@@ -50,6 +59,7 @@ class BandSettings:
     prediction_weight: Any
     difficulty: Any
     caution: Any
+    shift_power: Any
     offset: float
     standardize: bool
     criterion: str
@@ -84,6 +94,8 @@ class BandSettings:
         for name in _AUTOMATIC:
             if getattr(self, name) != "auto":
                 _check_number(name, getattr(self, name), automatic=True)
+        if self.shift_power != "auto" and self.shift_power > 1:
+            raise ValueError(f'shift_power must be "auto" or from 0 to 1, got {self.shift_power!r}')
         for name in ("trace_penalty", "ridge_penalty", "offset"):
             _check_number(name, getattr(self, name))
         if self.remove_outliers is not None:
@@ -155,6 +167,10 @@ class BandSettings:
         if n_inputs == 1:
             return 0.0
         return _KERNEL_MEAN_CAUTION if own_mean else _CAUTION
+
+    def shift_power_for(self, n: int) -> float:
+        """How much the shift follows the width: few rows know the width of narrow bands badly."""
+        return n / (n + _SHIFT_ROWS) if self.shift_power == "auto" else float(self.shift_power)
 
     def difficulty_for(self, n: int, *, own_mean: bool) -> Any | None:
         """The regressor that makes a first guess of the size of the residuals."""

@@ -25,6 +25,19 @@ def test_the_scores_of_a_two_sided_band_are_negative_inside():
         band.signed_scores(np.zeros(4))
 
 
+@pytest.mark.parametrize(("power", "scores"), [(0, [2, 2]), (0.5, [2, 1]), (1, [2, 0.5])])
+def test_the_shift_of_a_two_sided_band_follows_a_power_of_its_width(power, scores):
+    scales = np.array([[1.0, 5.0], [4.0, 20.0]])
+    band = IntervalFamily.between(np.zeros(2), scales, power=power, typical=3.0)
+    assert_array_equal(band.scores(np.array([-3.0, 22.0])), scores)
+    assert_array_equal(band.intervals(np.array(scores)[:, None])[:, :, 0], [[-3, 7], [-6, 22]])
+
+
+def test_a_two_sided_band_without_width_has_finite_scores():
+    band = IntervalFamily.between(np.zeros(1), np.zeros((1, 2)), power=1.0, typical=10.0)
+    assert_array_equal(band.scores(np.ones(1)), [1000])
+
+
 def test_intervals_have_one_column_per_quantile():
     band = IntervalFamily.around(np.array([1.0, 5.0]), np.array([2.0, 0.0]))
     expected = [[[1, -1, -INF], [1, 3, INF]], [[5, 5, -INF], [5, 5, INF]]]

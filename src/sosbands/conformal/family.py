@@ -8,6 +8,9 @@ import numpy as np
 
 from sosbands.types import Array, Mask
 
+# The least width that a shift may be in proportion to, in units of typical ones.
+_LEAST_WIDTH = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class IntervalFamily:
@@ -37,9 +40,17 @@ class IntervalFamily:
         return cls(mean, mean, scale)
 
     @classmethod
-    def between(cls, mean: Array, scales: Array) -> IntervalFamily:
-        """[mean − scales[:, 0] − q, mean + scales[:, 1] + q], the two-sided band."""
-        return cls(mean - scales[:, 0], mean + scales[:, 1], np.ones(len(mean)))
+    def between(
+        cls, mean: Array, scales: Array, *, power: float = 0.0, typical: float = 1.0
+    ) -> IntervalFamily:
+        """[mean − scales[:, 0] − q·u, mean + scales[:, 1] + q·u], the two-sided band.
+
+        u is (w/typical)^power, with w the mean of the two scales: power 0 shifts all bounds by the
+        same, power 1 in proportion to the width. Far smaller w than typical ones count as
+        typical/1000, lest single rows get infinite scores.
+        """
+        w = np.maximum(scales.mean(axis=1) / typical, _LEAST_WIDTH)
+        return cls(mean - scales[:, 0], mean + scales[:, 1], w**power)
 
     def scores(self, y: Array) -> Array:
         """The smallest q whose interval holds y: max(lower − y, y − upper)/width.

@@ -41,7 +41,7 @@ _SOSBANDS = {
     "sosbands.means": ["Affine", "EstimatorMean", "KernelMean"],
     "sosbands.primal": ["Point"],
     "sosbands.problem": ["BandProblem", "Basis"],
-    "sosbands.scale_inputs": ["Difficulty", "ScaleInputs"],
+    "sosbands.scale_inputs": ["Difficulty", "GuessedScale", "ScaleInputs"],
     "sosbands.solvers.accelerated": ["Accelerated"],
     "sosbands.solvers.base": ["Certificate", "Solution"],
     "sosbands.solvers.newton": ["Newton"],
