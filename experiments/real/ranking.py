@@ -2,7 +2,8 @@
 
 On each data set the means over the splits of our entry are compared. Those methods are ranked that
 take part and have all these splits on all data sets. A variant of ours is shown beside them: its
-rank is the one that it would have in the place of our entry.
+rank is the one that it would have in the place of our entry. Splits are drawn anew, with repetition
+and for all methods alike, to see how much of a rank is chance.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from experiments.methods import load
+from experiments.methods import Array, load
 
 OURS = "sosbands"
 # Metrics, and whether larger is better.
@@ -36,6 +37,8 @@ DEVELOPMENT = (
     "california",
     "bike_uci",
 )
+
+DRAWS = 500
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -61,7 +64,7 @@ def groups(tables: Tables) -> dict[str, Tables]:
 
 
 def summary(tables: Tables, level: float) -> pd.DataFrame:
-    """A row for each method: rank and ratio of each metric, and whether the method is ranked."""
+    """A row for each method: rank (± its standard error) and ratio of each metric."""
     methods = present(tables)
     taking_part = [m for m in methods if load(m).ranked]
     rows = {
@@ -69,22 +72,56 @@ def summary(tables: Tables, level: float) -> pd.DataFrame:
         for m in methods
     }
     for metric, larger in METRICS.items():
-        values = matrix(tables, metric, level)[methods].dropna(how="all")
-        costs = 1 / values if larger else values
-        for method in methods:
-            rivals = [m for m in taking_part if m != OURS or not method.startswith(OURS)]
-            rank, ratio = standing(costs, method, [m for m in rivals if m != method])
-            rows[method] |= {f"{metric}_rank": rank, f"{metric}_ratio": ratio}
+        values = matrix(tables, metric, level)[methods].dropna(how="all").to_numpy()
+        again = redrawn(tables, metric, level, methods)
+        if larger:
+            values, again = 1 / values, 1 / again
+        for own, method in enumerate(methods):
+            rivals = [
+                place
+                for place, m in enumerate(methods)
+                if m in taking_part and m != method and not (m == OURS and method.startswith(OURS))
+            ]
+            rows[method] |= {
+                f"{metric}_rank": float(average_rank(values, own, rivals)),
+                f"{metric}_rank_error": float(average_rank(again, own, rivals).std()),
+                f"{metric}_ratio": ratio_to_best(values, own, rivals),
+            }
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method").reset_index()
     return frame.sort_values(["ranked", "interval_score_rank"], ascending=[False, True])
 
 
-def standing(costs: pd.DataFrame, method: str, rivals: Sequence[str]) -> tuple[float, float]:
-    """Average rank of a method among its rivals, and geometric mean of its ratio to the best."""
-    own, theirs = costs[method], costs[list(rivals)]
-    better = theirs.lt(own, axis=0).sum(axis=1) + theirs.eq(own, axis=0).sum(axis=1) / 2
-    best = np.minimum(own, theirs.min(axis=1)) if len(rivals) else own
-    return float(1 + better.mean()), float(np.exp(np.log(own / best).mean()))
+def average_rank(costs: Array, own: int, rivals: Sequence[int]) -> Array:
+    """Average over the data sets of the rank of a column; ties count half.
+
+    Parameters
+    ----------
+    costs : array of shape (..., sets, methods)
+    own : int
+        The column of the method.
+    rivals : sequence of int
+    """
+    mine, theirs = costs[..., [own]], costs[..., list(rivals)]
+    better = (theirs < mine).sum(axis=-1) + (theirs == mine).sum(axis=-1) / 2
+    return np.asarray(1 + better.mean(axis=-1))
+
+
+def ratio_to_best(costs: Array, own: int, rivals: Sequence[int]) -> float:
+    """The geometric mean over the data sets."""
+    best = costs[:, [own, *rivals]].min(axis=1)
+    return float(np.exp(np.log(costs[:, own] / best).mean()))
+
+
+def redrawn(tables: Tables, metric: str, level: float, methods: Sequence[str]) -> Array:
+    """Means over as many splits, drawn from those that there are: (draws, sets, methods)."""
+    rng = np.random.default_rng(0)
+    means = []
+    for rows in tables.values():
+        chosen = rows[np.isclose(rows["level"], level)]
+        values = chosen.pivot(index="seed", columns="method", values=metric)[methods].to_numpy()
+        drawn = rng.integers(len(values), size=(DRAWS, len(values)))
+        means.append(values[drawn].mean(axis=1))
+    return np.stack([part for part in means if not np.isnan(part).all()], axis=1)
 
 
 def present(tables: Tables) -> list[str]:

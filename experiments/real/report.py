@@ -89,18 +89,19 @@ def summary_page(tables: Tables, summaries: dict[tuple[str, float], pd.DataFrame
     """Average rank / geometric mean of the ratio to the best, by group and level."""
     parts = [
         "# Ranks",
-        "Average rank over the data sets / geometric mean of the ratio to the best method. Those "
-        "that are not ranked are variants, with the rank they would have in the place of ours.",
+        "Average rank over the data sets ± its standard error, from splits drawn anew / geometric "
+        "mean of the ratio to the best method. Those that are not ranked are variants, with the "
+        "rank they would have in the place of ours.",
     ]
     for (group, level), frame in summaries.items():
         sets = ", ".join(sorted(groups(tables)[group]))
         shown = pd.DataFrame({"method": frame["title"]})
         for metric in METRICS:
             shown[WORDS[metric]] = [
-                f"{rank:.2f} / {ratio:.3f}"
-                for rank, ratio in zip(
-                    frame[f"{metric}_rank"], frame[f"{metric}_ratio"], strict=True
-                )
+                f"{rank:.2f} ± {error:.2f} / {ratio:.3f}"
+                for rank, error, ratio in frame[
+                    [f"{metric}_rank", f"{metric}_rank_error", f"{metric}_ratio"]
+                ].itertuples(index=False)
             ]
         shown["ranked"] = np.where(frame["ranked"], "yes", "no")
         parts.append(

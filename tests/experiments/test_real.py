@@ -129,6 +129,15 @@ def test_ranks_and_ratios_are_those_of_the_means():
     assert found.loc["rlcp", "worst_slab_rank"] == 1.25
 
 
+def test_the_error_of_a_rank_is_that_of_splits_drawn_anew():
+    scores = {("sosbands", 0): 1, ("sosbands", 1): 1, ("rlcp", 0): 0.5, ("rlcp", 1): 1.4}
+    found = ranking.summary({"new": results_of(scores)}, 0.9).set_index("method")
+    assert found.loc["sosbands", "interval_score_rank"] == 2
+    # The mean of rlcp is 0.5, 0.95, 0.95 or 1.4: ours is first with probability 1/4.
+    error = found.loc["sosbands", "interval_score_rank_error"]
+    assert error == pytest.approx(np.sqrt(1 / 4 * 3 / 4), abs=0.05)
+
+
 def test_a_variant_of_ours_is_ranked_in_our_place_and_harms_nobody():
     tables = {"new": results_of({("sosbands", 0): 2, ("sosbands_symmetric", 0): 1, ("rlcp", 0): 3})}
     found = ranking.summary(tables, 0.9).set_index("method")
