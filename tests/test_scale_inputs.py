@@ -4,6 +4,8 @@ from joblib import Parallel
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.neighbors import KNeighborsRegressor
 
 from sosbands import BandRegressor
 from sosbands.scale_inputs import Difficulty, GuessedScale
@@ -65,3 +67,22 @@ def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
     assert_allclose(scale.mean(axis=1), np.sqrt(alone * guess) * band.residual_size)
     without = BandRegressor(LinearRegression(), difficulty=None, **settings).fit(X, y)
     assert without.band_.band.guess is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(99, None), (100, KNeighborsRegressor), (500, HistGradientBoostingRegressor)]
+)
+def test_the_more_rows_there_are_the_more_may_guess(rows, kind):
+    X, y = noisy(rows)
+    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
+    difficulty = BandRegressor(LinearRegression(), **fixed).fit(X, y).band_.band.sees.difficulty
+    assert difficulty is None if kind is None else isinstance(difficulty.model, kind)
+    assert BandRegressor(**fixed).fit(X, y).band_.band.sees.difficulty is None
+
+
+def test_neighbours_are_not_more_than_the_rows_of_a_fold():
+    X, y = noisy(110)
+    groups = np.repeat([0, 1], [95, 15])
+    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "cv": GroupKFold(2)}
+    model = BandRegressor(LinearRegression(), **fixed).fit(X, y, groups=groups)
+    assert model.band_.band.sees.difficulty.model.n_neighbors == 15

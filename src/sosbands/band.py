@@ -134,7 +134,7 @@ def learn_band(
     sees, Z, weights = ScaleInputs.learn(
         B,
         preliminary.predictions,
-        residuals / unit,
+        np.clip(residuals, residuals[inliers].min(), residuals[inliers].max()) / unit,
         inputs=inputs,
         own_mean=own_mean,
         folds=folds,

@@ -82,8 +82,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     difficulty : "auto", regressor or None
         Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
         logarithm is one more input of kᶠ, and the scale is the geometric mean of √f and the guess.
-        None is the paper. "auto": boosted trees around a given `estimator` with at least 500 rows,
-        otherwise None.
+        None is the paper. "auto": around a given `estimator` boosted trees from 500 rows on, the
+        thirty nearest neighbours from 100 rows on, otherwise None.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `extrapolation`. 0 is the paper.

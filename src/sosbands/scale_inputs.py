@@ -142,7 +142,11 @@ class ScaleInputs:
         weights = np.ones(Z.shape[1])
         if weight > 0:
             weights[-1] = weight
-        model = settings.difficulty_for(int(known.sum()), own_mean=own_mean)
+        model = settings.difficulty_for(
+            int(known.sum()),
+            least_fold=min(len(train) for train, _ in folds),
+            own_mean=own_mean,
+        )
         if model is None or not known.all():
             return seen, Z, weights
         with Parallel(n_jobs=settings.n_jobs) as parallel:

@@ -27,8 +27,9 @@ _AUTOMATIC = (
 )
 # The least b, and what b is multiplied with for tuning.
 _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
-# Fewer rows than this are too few for trees to guess the size of residuals.
-_DIFFICULTY_ROWS = 500
+# With fewer rows than these neither neighbours nor trees guess the size of residuals.
+_NEIGHBOUR_ROWS, _TREE_ROWS = 100, 500
+_NEIGHBOURS = 30
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
@@ -172,12 +173,19 @@ class BandSettings:
         """How much the shift follows the width: few rows know the width of narrow bands badly."""
         return n / (n + _SHIFT_ROWS) if self.shift_power == "auto" else float(self.shift_power)
 
-    def difficulty_for(self, n: int, *, own_mean: bool) -> Any | None:
-        """The regressor that makes a first guess of the size of the residuals."""
+    def difficulty_for(self, n: int, *, least_fold: int, own_mean: bool) -> Any | None:
+        """The regressor that makes a first guess of the size of the residuals.
+
+        It is fitted to n rows, and to those of the folds, which have at least `least_fold`.
+        """
         if self.difficulty != "auto":
             return self.difficulty
-        if own_mean or n < _DIFFICULTY_ROWS:
+        if own_mean or n < _NEIGHBOUR_ROWS:
             return None
+        if n < _TREE_ROWS:
+            from sklearn.neighbors import KNeighborsRegressor
+
+            return KNeighborsRegressor(min(_NEIGHBOURS, least_fold), algorithm="brute")
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         return HistGradientBoostingRegressor(
