@@ -17,7 +17,7 @@ SHOWN = {
 
 
 def draw(summaries: Mapping[str, pd.DataFrame], folder: Path) -> Path:
-    """Average ranks at `LEVEL`, a panel for each group of data sets; variants are hollow."""
+    """Average ranks ± a standard error at `LEVEL`, a panel for each group; variants are hollow."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -28,7 +28,7 @@ def draw(summaries: Mapping[str, pd.DataFrame], folder: Path) -> Path:
     for axes, (group, frame) in zip(panels, summaries.items(), strict=True):
         _panel(axes, frame.set_index("title"), order)
         sets = frame["sets"].iloc[0]
-        axes.set(title=f"{group} sets ({sets})", xlabel=f"average rank, level {LEVEL:g}")
+        axes.set(title=f"{group} sets ({sets})", xlabel=f"average rank ± s.e., level {LEVEL:g}")
     panels[0].set_yticks(range(len(order)), order)
     panels[0].invert_yaxis()
     ours = summaries[next(iter(summaries))].set_index("method").loc[OURS, "title"]
@@ -54,6 +54,8 @@ def _panel(axes: object, frame: pd.DataFrame, order: list[str]) -> None:
     for metric, (label, marker, colour) in SHOWN.items():
         faces = [colour if frame.loc[title, "ranked"] else "white" for title in rows]
         ranks = frame.loc[rows, f"{metric}_rank"]
+        errors = frame.loc[rows, f"{metric}_rank_error"]
+        axes.hlines(heights, ranks - errors, ranks + errors, colour, alpha=0.6, zorder=2)
         axes.scatter(ranks, heights, marker=marker, c=faces, edgecolors=colour, zorder=3)
         axes.scatter([], [], marker=marker, c=colour, label=label)
     axes.set_xlim(left=0.5)
