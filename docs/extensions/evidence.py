@@ -143,7 +143,7 @@ def more_splits() -> str:
     assert section, f"{MORE_SPLITS} holds results of the development sets"
     return (
         "## Development sets with more splits\n\n"
-        "Forty splits of each, ten of the two large ones; level 0.9.\n\n" + section[1].strip()
+        "Forty splits of each; ten of bike_uci, five of california.\n\n" + section[1].strip()
     )
 
 

@@ -39,6 +39,8 @@ DEVELOPMENT = (
 )
 
 DRAWS = 500
+# Columns of a summary: of every method, and of every method and metric.
+_ABOUT, _STANDING = ("method", "title", "ranked", "sets"), ("_rank", "_rank_error", "_ratio")
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -73,6 +75,8 @@ def summary(tables: Tables, level: float) -> pd.DataFrame:
     }
     for metric, larger in METRICS.items():
         values = matrix(tables, metric, level)[methods].dropna(how="all").to_numpy()
+        if not len(values):  # no set has enough rows for this metric
+            continue
         again = redrawn(tables, metric, level, methods)
         if larger:
             values, again = 1 / values, 1 / again
@@ -88,6 +92,7 @@ def summary(tables: Tables, level: float) -> pd.DataFrame:
                 f"{metric}_ratio": ratio_to_best(values, own, rivals),
             }
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method").reset_index()
+    frame = frame.reindex(columns=[*_ABOUT, *(m + s for m in METRICS for s in _STANDING)])
     return frame.sort_values(["ranked", "interval_score_rank"], ascending=[False, True])
 
 

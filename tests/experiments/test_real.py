@@ -138,6 +138,13 @@ def test_the_error_of_a_rank_is_that_of_splits_drawn_anew():
     assert error == pytest.approx(np.sqrt(1 / 4 * 3 / 4), abs=0.05)
 
 
+def test_a_metric_that_no_set_has_leaves_no_rank():
+    table = results_of({("sosbands", 0): 1, ("rlcp", 0): 2}).assign(worst_slab=np.nan)
+    found = ranking.summary({"mcycle": table}, 0.9).set_index("method")
+    assert found["worst_slab_rank"].isna().all()
+    assert found["interval_score_rank"].to_dict() == {"sosbands": 1, "rlcp": 2}
+
+
 def test_a_variant_of_ours_is_ranked_in_our_place_and_harms_nobody():
     tables = {"new": results_of({("sosbands", 0): 2, ("sosbands_symmetric", 0): 1, ("rlcp", 0): 3})}
     found = ranking.summary(tables, 0.9).set_index("method")
