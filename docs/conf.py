@@ -26,7 +26,7 @@ extensions = [
     "evidence",
     "mathml",
 ]
-exclude_patterns = ["_build", "generated/evidence", "generated/real", "paper", "extensions"]
+exclude_patterns = ["_build", "generated/evidence", "generated/real*", "paper", "extensions"]
 templates_path = ["_templates"]
 default_role = "literal"  # `name` in a docstring
 highlight_language = "none"
