@@ -21,6 +21,7 @@ from experiments.experiment import Experiment
 from experiments.real import report
 from experiments.real.__main__ import FIGURES as REAL_FIGURES
 from experiments.real.__main__ import FOLDER as REAL_RESULTS
+from experiments.real.results import Results
 from sosbands.cli import commands
 
 DOCS = Path(__file__).parents[1]
@@ -141,9 +142,11 @@ def more_splits() -> str:
         r"^## Development sets, level 0.9\n(.*?)(?=^## |\Z)", found, flags=re.M | re.S
     )
     assert section, f"{MORE_SPLITS} holds results of the development sets"
+    tables = [path for path in sorted(MORE_SPLITS.glob("*.csv")) if path.stem != report.SUMMARY]
+    splits = [f"{Results(path).load()['seed'].nunique()} of {path.stem}" for path in tables]
     return (
         "## Development sets with more splits\n\n"
-        "Forty splits of each; ten of bike_uci, five of california.\n\n" + section[1].strip()
+        f"Splits: {', '.join(splits)}.\n\n{section[1].strip()}"
     )
 
 

@@ -56,7 +56,7 @@ class Difficulty:
 class GuessedScale:
     """The guess of the difficulty as a second opinion on the scale.
 
-    A smooth f and trees err in different places, and their geometric mean errs less than either.
+    A smooth f and a local guess err in different places: their geometric mean errs less.
 
     Attributes
     ----------
