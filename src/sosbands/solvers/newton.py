@@ -33,7 +33,10 @@ from sosbands.types import Array
 
 _FEW_ROWS = 180  # up to here all rows move at once
 _SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
-_COARSE_TOL = 0.03
+_FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
+# Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
+# have started with too many rows at C can take ten times as long to undo.
+_COARSE_TOL = 0.003
 _ELSEWHERE = 30.0  # how much further up the path a solution of another problem is taken up
 _PATIENCE = 2  # rounds without progress that are forgiven
 # A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
@@ -92,7 +95,7 @@ class Newton(Solver):
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
-        gap, tol, stalls, joined = np.inf, _COARSE_TOL, 0, 1
+        gap, tol, stalls, joined = np.inf, _FIRST_TOL, 0, 1
         while stalls <= _PATIENCE:
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
             tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
