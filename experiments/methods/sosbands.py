@@ -18,4 +18,4 @@ def fit(
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 
-METHOD = Method(__name__, "sosbands", fit)
+METHOD = Method(__name__, "sosbands, around boosting", fit)
