@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sosbands import BandProblem, BandRegressor, Gaussian, Newton, inputs
+from sosbands.conformal import ClusteredCalibration, SplitCalibration
 from sosbands.gaussian_process import fit_gaussian_process
 
 INF = np.inf
@@ -546,7 +547,10 @@ def test_every_group_has_its_own_quantile_and_strangers_have_none():
     scores = np.abs(y - mean) / scale
     asked = ["b", "a", 3, "c", "3"]
     mean, scale = mean[:5], scale[:5]
-    with pytest.warns(UserWarning, match="needs at least 9 calibration rows in every group"):
+    with (
+        pytest.warns(UserWarning, match="needs at least 9 calibration rows in every group"),
+        pytest.warns(UserWarning, match=r"2 of 5 rows are of groups .* such as 'c' \(those .* 'a'"),
+    ):
         intervals = model.predict_interval(X[:5], 0.9, groups=asked)
     for i, name in enumerate(["b", "a"]):
         q = ranked(scores[groups == name], 0.9)
@@ -1000,3 +1004,34 @@ def test_a_band_with_a_width_weight_of_zero_can_be_tuned():
     model = BandRegressor.as_published(width_weight=0, random_state=0).fit(X, y)
     assert model.width_weight_ == 0
     assert len(model.tuning_.trials) > 1
+
+
+def test_outputs_beyond_the_limits_do_not_calibrate():
+    X, y = wave(60, seed=2)
+    model = band(y_max=float(y.max())).fit(X, y)
+    for calibrate in (model.conformalize, model.partial_conformalize):
+        with pytest.raises(ValueError, match=r"y goes from .* and y_max="):
+            calibrate(X, y + 1.0)
+
+
+def test_an_array_of_lengthscales_of_the_mean():
+    X, y = wave(60, seed=2)
+    by_array, by_list = (
+        band(mean_lengthscale=values).fit(X, y) for values in (np.array([0.5]), [0.5])
+    )
+    assert_array_equal(by_array.predict(X), by_list.predict(X))
+
+
+def test_groups_of_rows_calibrate_as_a_whole():
+    X, y = wave(120, seed=2)
+    groups = np.arange(120) // 3
+    model = band(calibration_size=0.5).fit(X, y, groups=groups)
+    assert isinstance(model.calibration_, ClusteredCalibration)
+    assert model.calibration_.size == 20
+    assert len(model.calibration_.scores) == 60
+    assert np.isfinite(model.predict_interval(X, 0.9)).all()
+    with pytest.warns(UserWarning, match="0.99 needs at least 99 calibration groups, got 20"):
+        assert np.isinf(model.predict_interval(X, 0.99)).all()
+    with pytest.raises(ValueError, match="fit had groups"):
+        model.partial_conformalize(X, y)
+    assert isinstance(model.conformalize(X, y).calibration_, SplitCalibration)

@@ -106,7 +106,7 @@ def test_intervals_that_cover_too_much_are_noticed(model):
 def test_training_rows_are_noticed(model, evaluation):
     found = evaluate(model, X, Y)
     assert found.seen == pytest.approx(0.7)
-    assert "rows that trained the model" in found.verdict
+    assert "if they trained the model" in found.verdict
     assert evaluation.seen == 0
     assert "trained" not in evaluation.verdict
 
@@ -141,7 +141,7 @@ def test_what_few_rows_cannot_tell_is_none_with_a_reason(model, n, missing):
 def test_too_few_calibration_rows_are_said_and_become_null(model):
     found = evaluate(model, X_NEW, Y_NEW, confidence_level=0.995)
     assert (found.outcome, found.n_infinite) == ("infinite", 1000)
-    assert "90 calibration rows are too few for a level of 0.995" in found.verdict
+    assert "90 calibration rows or groups are too few for a level of 0.995" in found.verdict
     made = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert made["mean_width"] is None
     assert made["hsic"] is None

@@ -117,3 +117,21 @@ def test_rows_that_are_all_alike_have_a_unit_all_the_same():
     far = Extrapolation.of(np.ones((5, 2)), np.random.default_rng(0))
     assert_array_equal(far(np.ones((1, 2))), 0)
     assert far(np.full((1, 2), 9.0)) > 0.99
+
+
+@pytest.mark.parametrize("d", [2, 20, 30])
+def test_repeated_rows_do_not_make_new_ones_far(d):
+    rng = np.random.default_rng(d)
+    points = 3 + 10 * rng.normal(size=(25, d))
+    far = Extrapolation.of(np.repeat(points[:24], 12, axis=0), np.random.default_rng(0))
+    alone = Extrapolation.of(points[:24], np.random.default_rng(0))
+    assert_allclose(far.unit, alone.unit, rtol=1e-4)
+    assert_array_equal(far(points[:24]), 0)
+    assert far.distance(points[24:]) < 3
+
+
+def test_rounding_is_no_variation():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=50), np.where(np.arange(50) % 2, 0.3, 0.1 + 0.2)])
+    far = Extrapolation.of(X, np.random.default_rng(0))
+    assert far.distance(X[:1] + np.array([0, 0.01])) < 0.5

@@ -100,7 +100,7 @@ KERNEL_BANDS = {
     "joint, two-sided": lambda: band(kernel_mean="joint", symmetric=False).fit(X, y),
     "clipped, without outliers": lambda: band(y_min=-9.0, y_max=9, remove_outliers=3.0).fit(X, y),
     "time": lambda: band(cv=TimeSeriesSplit(3)).fit(X, y),
-    "groups of rows": lambda: band(cv=GroupKFold(3)).fit(X, y, groups=np.arange(N) % 8),
+    "groups of rows": lambda: band(cv=GroupKFold(3)).fit(X, y, groups=np.arange(N) % 20),
     "a solver": lambda: band(solver=Newton(tol=1e-3)).fit(X, y),
     "a random state": lambda: band(random_state=np.random.RandomState(3)).fit(X, y),
     "lengthscales": lambda: band(lengthscale=np.array([1.0, 2.0])).fit(X, y),

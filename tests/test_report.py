@@ -253,7 +253,7 @@ def test_every_kind_of_model_has_a_page(parameters, sentence):
 def test_infinite_intervals_are_said_and_left_out_of_the_pictures():
     model = BandRegressor(**QUICK).fit(X[:40], Y[:40])
     page = Page(render_report(model, X_NEW, Y_NEW, confidence_level=0.99))
-    assert "All intervals are infinite: 12 calibration rows are too few" in page.text
+    assert "All intervals are infinite: 12 calibration rows or groups are too few" in page.text
     assert "∞" in page.text
     assert list(page.figures) == ["band", "levels"]
     assert "99\xa0% interval" not in traces(page, "band")
@@ -295,13 +295,21 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model, tmp_path, monkeyp
     target = tmp_path / "a.html"
     target.write_text("old")
 
-    def fail(self, other):
+    def fail(source, target):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("pathlib.Path.replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="the disk is full"):
         write_report(model, X_NEW, Y_NEW, target)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.html", "old")]
+
+
+def test_a_link_to_an_old_page_stays_a_link(model, tmp_path):
+    (tmp_path / "real.html").write_text("old")
+    (tmp_path / "link.html").symlink_to(tmp_path / "real.html")
+    write_report(model, X_NEW, Y_NEW, tmp_path / "link.html")
+    assert (tmp_path / "link.html").is_symlink()
+    assert (tmp_path / "real.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize(("path", "fault"), [(".", "is a folder"), ("no/a.html", "does not exist")])

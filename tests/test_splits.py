@@ -1,13 +1,20 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.model_selection import KFold, LeaveOneGroupOut, ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import (
+    KFold,
+    LeaveOneGroupOut,
+    PredefinedSplit,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from sosbands.splits import (
     calibration_rows,
     calibration_split,
     check_partition,
     cross_fitting_folds,
+    numbered,
 )
 
 
@@ -115,3 +122,30 @@ def test_groups_that_leave_too_few_rows_to_learn_from_are_refused():
 def test_groups_and_time_contradict_each_other():
     with pytest.raises(ValueError, match="contradict each other"):
         calibration_split(30, 0.3, cv=TimeSeriesSplit(3), groups=np.arange(30), seed=0)
+
+
+def test_folds_of_other_rows_are_refused():
+    with pytest.raises(ValueError, match=r"cv names row 39 of 30: .* or calibration=None"):
+        folds(30, cv=PredefinedSplit(np.arange(40) % 4))
+    with pytest.raises(ValueError, match=r"splitter with split\(\), got list$"):
+        folds(30, cv=[(np.arange(20), np.arange(20, 30))])
+
+
+@pytest.mark.parametrize(
+    ("groups", "numbers"),
+    [
+        (["b", "a", "b"], [1, 0, 1]),
+        (np.array([7, 5, 7]), [1, 0, 1]),
+        (["b", 1, None, "b"], [0, 1, 2, 0]),
+        ([("a", 2), ("a", 1)], [1, 0]),
+    ],
+)
+def test_groups_of_any_names_are_numbered(groups, numbers):
+    assert_array_equal(numbered(groups), numbers)
+
+
+def test_groups_that_cannot_be_names_are_refused():
+    with pytest.raises(ValueError, match="groups must be hashable"):
+        numbered(np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="groups must be known, got NaN"):
+        numbered([1.0, np.nan])

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import (
+    ClusteredCalibration,
     GroupCalibration,
     LocalizedCalibration,
     PlusCalibration,
@@ -23,7 +24,7 @@ from sosbands.conformal import (
 from sosbands.inputs import row_blocks
 from sosbands.learned_band import BandLearner, LearnedBand
 from sosbands.splits import check_partition
-from sosbands.types import Array
+from sosbands.types import Array, Indices
 
 # Pre-training rows that choose the bandwidth of a localized calibration.
 _BANDWIDTH_ROWS = 1000
@@ -76,11 +77,15 @@ class Calibrator:
         y: Array,
         *,
         localized: bool,
+        clusters: Indices | None = None,
         groups: Any = None,
         weights: ArrayLike | None = None,
         ratio: LikelihoodRatio | None = None,
     ) -> Calibrator:
-        """With these rows and no others; groups or weights come before `localized`."""
+        """With these rows and no others; groups or weights come before `localized`.
+
+        Rows of one cluster belong together, those of one group get a guarantee of their own.
+        """
         family = self.learned.family(X)
         scores = family.scores(y)
         signed = None
@@ -91,6 +96,8 @@ class Calibrator:
         elif localized:
             bandwidth = effective_bandwidth(self.typical, len(scores))
             calibration = LocalizedCalibration(scores, self._local(X), bandwidth, self.seed)
+        elif clusters is not None:
+            calibration = ClusteredCalibration(scores, clusters)
         else:
             calibration = SplitCalibration(scores)
             if self.learned.band.symmetric:
@@ -136,11 +143,11 @@ class Calibrator:
         out = np.empty((X.shape[0], 2, len(levels)))
         for rows in row_blocks(X):
             parts = [companion[rows] for companion in companions]
-            out[rows] = self._block_intervals(_safe_indexing(X, rows), levels, parts, rows.start)
+            out[rows] = self._block_intervals(_safe_indexing(X, rows), levels, parts)
         return out
 
     def _block_intervals(
-        self, X: Any, levels: Sequence[float], companions: Sequence[Array], position: int
+        self, X: Any, levels: Sequence[float], companions: Sequence[Array]
     ) -> Array:
         family = self.learned.family(X)
         calibration = self.calibration
@@ -148,7 +155,7 @@ class Calibrator:
             centre = 0.5 * (family.lower + family.upper)
             return calibration.intervals([f.family(X) for f in self.folds], levels, centre)
         if isinstance(calibration, LocalizedCalibration):
-            q = calibration.quantiles(levels, self._local(X), first_position=position)
+            q = calibration.quantiles(levels, self._local(X))
         else:
             q = calibration.quantiles(levels, *companions)
         return family.intervals(q)
@@ -159,15 +166,15 @@ class Calibrator:
 
 
 def learn_folds(
-    learner: BandLearner, X: Any, y: Array, groups: Array | None
+    learner: BandLearner, X: Any, y: Array, groups: Indices | None
 ) -> tuple[list[LearnedBand], PlusCalibration]:
     """CV+: everything is learned anew without each fold, whose rows it then scores."""
     folds = learner.folds(X, y, groups)
     check_partition(folds, len(y))
     bands, scores = [], []
     for train, test in folds:
-        named = None if groups is None else groups[train]
-        bands.append(learner.learn(_safe_indexing(X, train), y[train], named))
+        kept = None if groups is None else groups[train]
+        bands.append(learner.learn(_safe_indexing(X, train), y[train], kept))
         scores.append(bands[-1].family(_safe_indexing(X, test)).scores(y[test]))
     return bands, PlusCalibration(tuple(scores))
 

@@ -13,16 +13,23 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from sosbands.calibrator import Calibrator, learn_folds
-from sosbands.conformal import GroupCalibration, PlusCalibration, SignedCalibration, checked_levels
+from sosbands.conformal import (
+    ClusteredCalibration,
+    GroupCalibration,
+    Groups,
+    PlusCalibration,
+    SignedCalibration,
+    checked_levels,
+)
 from sosbands.inputs import row_blocks
 from sosbands.learned_band import BandLearner, LearnedBand
 from sosbands.settings import BandSettings
 from sosbands.solvers import Solution, Status
-from sosbands.splits import calibration_split
-from sosbands.types import Array
+from sosbands.splits import calibration_split, numbered
+from sosbands.types import Array, Indices
 from sosbands.validation import labelled_rows, new_rows
 
 _MODES = ("split", "cv+", "localized", None)
@@ -103,7 +110,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         guarantee is 1 − 2α − min{2(1 − 1/K)/(n/K + 1), (1 − K/n)/(K + 1)}, and in practice about
         the level. None: call `conformalize`.
     calibration_size : float or int
-        The share, or the number, of rows that are held back.
+        The share, or the number, of rows that are held back. With ``fit(..., groups=...)`` that
+        share of the groups, each whole.
     cv : int or splitter
         Folds of cross-fitting, tuning and "cv+". A `TimeSeriesSplit` also makes the last rows the
         calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
@@ -112,15 +120,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
     band_transformer : transformer or None
-        What the band sees of X. Default: the numeric columns.
+        What the band sees of X. Default: the numeric columns; a kernel mean sees the same, and has
+        to see all columns.
     y_min, y_max : float or None
         Intervals are clipped to what is possible.
     solver : {"newton", "accelerated", "sdp"} or Solver
         Solves the band problem.
     tol : float
-        Certified relative gap of the solution.
+        Certified relative gap of the solution. A `solver` that is an instance has its own.
     max_rank : int or None
-        Largest number of features of kᶠ. None: n/4, but 35 to 250 (no limit if not standardised).
+        Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/4, but 35 to 250 (no
+        limit if not standardised).
     n_jobs : int or None
         Folds in parallel, through joblib. The result does not depend on it.
     random_state : int, RandomState or None
@@ -134,7 +144,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The fitted `estimator`.
     symmetric_ : bool
     lengthscale_ : float or tuple of float
-        θᶠ, in standardised units; the last one is that of the prediction, if it is an input.
+        θᶠ, in standardised units: of the inputs, then of the prediction and of the guess of
+        `difficulty`, if the scale sees them.
     width_weight_ : float
         b.
     certificate_ : Certificate
@@ -269,7 +280,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             At least ten rows.
         y : array-like of shape (n,)
         groups : array-like of shape (n,), optional
-            Rows of one group stay together: in a fold, and in the calibration part.
+            Rows of one group, such as a patient, stay together: in a fold, and in the calibration
+            part. Each calibration group then counts as one, however many rows it has, and "split"
+            guarantees the level for rows of groups that are new; a level of 0.9 needs nine
+            calibration groups. "cv+" and "localized" guarantee nothing for new groups.
 
         Returns
         -------
@@ -277,9 +291,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = BandSettings.of(self)
         X, y = self._training_rows(X, y)
-        named = None if groups is None else check_array(groups, ensure_2d=False, dtype=None)
-        if named is not None and len(named) != len(y):
-            raise ValueError(f"groups must name all {len(y)} rows, got {len(named)} names")
+        together = None if groups is None else numbered(groups)
+        if together is not None and len(together) != len(y):
+            raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.estimator, FrozenEstimator):
             warnings.warn(
@@ -290,9 +304,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
         if self.calibration == "cv+":
-            self._fit_folds(X, y, named, learner)
+            self._fit_folds(X, y, together, learner)
         else:
-            self._fit_split(X, y, named, learner)
+            self._fit_split(X, y, together, learner)
         for learned in (self.band_, *self._calibrator.folds):
             _warn_of_status(learned.band.solution)
         return self
@@ -323,6 +337,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         given = weights(X) if callable(weights) else weights
         X, y = labelled_rows(self, X, y, reset=False)
+        self._check_limits(y)
         ratio = weights if callable(weights) else None
         self._calibrate(X, y, groups=groups, weights=given, ratio=ratio)
         return self
@@ -351,8 +366,14 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 'calibration="cv+" has no rows to add to: all of them trained; use conformalize '
                 "with the new rows alone"
             )
+        if isinstance(self.calibration_, ClusteredCalibration):
+            raise ValueError(
+                "fit had groups, which calibrate as a whole, so that there are no rows to add to; "
+                "use conformalize with the new rows alone"
+            )
         companions = self._calibrator.companions(X, groups, weights)
         X, y = labelled_rows(self, X, y, reset=False)
+        self._check_limits(y)
         self._record(self._calibrator.extended(X, y, companions))
         return self
 
@@ -415,6 +436,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         companions = self._calibrator.companions(X, groups, weights)
         X = new_rows(self, X)
         _warn_of_shortage(self.calibration_, levels)
+        if isinstance(self.calibration_, GroupCalibration):
+            _warn_of_unseen(self.calibration_, companions[0])
         out = self._clipped(self._calibrator.intervals(X, levels, companions))
         return out[:, :, 0] if scalar else out
 
@@ -476,19 +499,20 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_calibrator")  # a fit that failed leaves n_features_in_ behind
 
-    def _fit_split(self, X: Any, y: Array, groups: Array | None, learner: BandLearner) -> None:
+    def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
         """Some rows train and the others calibrate, or all train."""
         train, held_out = np.arange(len(y)), None
         if self.calibration is not None:
             train, held_out = calibration_split(
                 len(y), self.calibration_size, cv=self.cv, groups=groups, seed=learner.seed
             )
-        part, named = _safe_indexing(X, train), None if groups is None else groups[train]
-        self._keep(learner.learn(part, y[train], named), part, learner.seed)
+        part, kept = _safe_indexing(X, train), None if groups is None else groups[train]
+        self._keep(learner.learn(part, y[train], kept), part, learner.seed)
         if held_out is not None:
-            self._calibrate(_safe_indexing(X, held_out), y[held_out])
+            clusters = None if groups is None else groups[held_out]
+            self._calibrate(_safe_indexing(X, held_out), y[held_out], clusters=clusters)
 
-    def _fit_folds(self, X: Any, y: Array, groups: Array | None, learner: BandLearner) -> None:
+    def _fit_folds(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
         """CV+: all rows train, and those of each fold calibrate the band without it."""
         folds, calibration = learn_folds(learner, X, y, groups)
         self._keep(learner.learn(X, y, groups), X, learner.seed)
@@ -534,12 +558,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if low is not None and high is not None and not low < high:
             raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
         X, y = labelled_rows(self, X, y, reset=True)
+        self._check_limits(y)
+        return X, y
+
+    def _check_limits(self, y: Array) -> None:
+        """Intervals are clipped at the limits, so that outputs beyond them would never be held."""
+        low, high = self.y_min, self.y_max
         if (low is not None and y.min() < low) or (high is not None and y.max() > high):
             raise ValueError(
                 f"y goes from {y.min():g} to {y.max():g}, beyond y_min={low!r} and y_max={high!r}: "
                 "correct the limits, or the data"
             )
-        return X, y
 
 
 def _warn_of_status(solution: Solution) -> None:
@@ -555,15 +584,30 @@ def _warn_of_status(solution: Solution) -> None:
         warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=3)
 
 
+def _warn_of_unseen(calibration: GroupCalibration, groups: Groups) -> None:
+    """Say so if rows belong to groups that have not calibrated, by another spelling perhaps."""
+    unseen = [name for name in groups if name not in calibration.by_group]
+    if unseen:
+        known = ", ".join(map(repr, list(calibration.by_group)[:3]))
+        warnings.warn(
+            f"{len(unseen)} of {len(groups)} rows are of groups that did not calibrate, such as "
+            f"{unseen[0]!r} (those that did: {known}, …): their intervals are infinite",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 def _warn_of_shortage(calibration: Any, levels: Sequence[float]) -> None:
     """Say so if some intervals have to be infinite."""
     needed = calibration.shortage(levels)
     if needed is not None:
-        kind = " in every group" if isinstance(calibration, GroupCalibration) else ""
+        kind = "rows in every group" if isinstance(calibration, GroupCalibration) else "rows"
+        if isinstance(calibration, ClusteredCalibration):
+            kind = f"groups, got {calibration.size}"
         signed = isinstance(calibration, SignedCalibration)
         hardest = max(levels, key=lambda level: max(level, 1 - level) if signed else level)
         warnings.warn(
-            f"a level of {hardest:g} needs at least {needed} calibration rows{kind}: intervals "
+            f"a level of {hardest:g} needs at least {needed} calibration {kind}: intervals "
             "without them are infinite",
             UserWarning,
             stacklevel=3,

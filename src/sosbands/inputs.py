@@ -25,6 +25,8 @@ _TREE_INPUTS = 5
 _QUANTILE, _FACTOR = 0.95, 2.0
 # Distances are cut here, far beyond any that means something: they stay finite.
 _FARTHEST = 1e8
+# In standard deviations: rows closer than this are one row, measured again.
+_REPEATED = 1e-6
 
 
 def is_frame(X: Any) -> bool:
@@ -109,9 +111,10 @@ class Extrapolation:
         if len(B) > _NEIGHBOURS:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
         rows = inputs(B)
-        distances = _tree(rows).kneighbors()[0][:, 0]  # of every row to the nearest other
-        unit = _FACTOR * float(np.quantile(distances, _QUANTILE))
-        return cls(inputs, rows, unit or 1.0)
+        unit = _usual_distance(rows)
+        if unit < _REPEATED:  # most rows are repeated: how far apart are those that are not?
+            unit = _usual_distance(np.unique(np.round(rows / _REPEATED), axis=0) * _REPEATED)
+        return cls(inputs, rows, unit if unit >= _REPEATED else 1.0)
 
     @cached_property
     def neighbours(self) -> NearestNeighbors:
@@ -124,8 +127,23 @@ class Extrapolation:
 
     def distance(self, B: Array) -> Array:
         """d of every row."""
-        nearest = self.neighbours.kneighbors(self.inputs(B))[0][:, 0]
-        return np.asarray(np.minimum(nearest / self.unit, _FARTHEST))
+        Z = self.inputs(B)
+        nearest = self.neighbours.kneighbors(Z, return_distance=False)[:, 0]
+        return np.minimum(_distances(Z, self.rows[nearest]) / self.unit, _FARTHEST)
+
+
+def _usual_distance(rows: Array) -> float:
+    """What the distance to the nearest other row seldom exceeds; 0 for a single row."""
+    if len(rows) < 2:
+        return 0.0
+    nearest = _tree(rows).kneighbors(return_distance=False)[:, 0]
+    return _FACTOR * float(np.quantile(_distances(rows, rows[nearest]), _QUANTILE))
+
+
+def _distances(rows: Array, others: Array) -> Array:
+    """Between rows of the same number: exactly 0 for equal ones, unlike those of the search."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.linalg.norm(rows - others, axis=1))
 
 
 def _tree(rows: Array) -> NearestNeighbors:

@@ -18,7 +18,7 @@ from sosbands.settings import BandSettings
 from sosbands.solvers.threads import one_blas_thread
 from sosbands.splits import cross_fitting_folds
 from sosbands.tuning import Folds
-from sosbands.types import Array
+from sosbands.types import Array, Indices
 
 _FEW_ROWS = 1000  # up to here all matrices are small
 
@@ -90,11 +90,11 @@ class BandLearner:
     settings: BandSettings
     seed: int
 
-    def folds(self, X: Any, y: Array, groups: Array | None) -> Folds:
+    def folds(self, X: Any, y: Array, groups: Indices | None) -> Folds:
         """(train, test) of every fold of these rows."""
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
-    def learn(self, X: Any, y: Array, groups: Array | None) -> LearnedBand:
+    def learn(self, X: Any, y: Array, groups: Indices | None) -> LearnedBand:
         """The mean and the scale, from all of these rows."""
         inputs = BandInputs.learn(X, y, self.transformer)
         B = inputs(X)

@@ -15,6 +15,9 @@ from sosbands.settings import BandSettings
 from sosbands.tuning import Folds
 from sosbands.types import Array, Indices
 
+# Columns that vary by a smaller share of their size are constant but for rounding: 0.1 + 0.2, 0.3.
+_ROUNDING = 10 * float(np.finfo(np.float64).eps)
+
 
 class Mean(Protocol):
     """m at new rows: X as the user gave it, B the numbers that the band sees of it."""
@@ -38,7 +41,8 @@ class Affine:
         size = np.abs(values).max(axis=0)
         size = np.where(size > 0, size, 1.0)  # with |values| ≤ 1 no square over- or underflows
         shares = values / size
-        scale = np.where(np.ptp(shares, axis=0) > 0, np.std(shares, axis=0), 1.0) * size
+        spread = np.std(shares, axis=0)
+        scale = np.where(spread > _ROUNDING, spread, 1.0) * size
         return cls(np.mean(shares, axis=0) * size, np.where(scale > 0, scale, 1.0))
 
     def __call__(self, values: Array) -> Array:
@@ -114,7 +118,7 @@ def gaussian_process(
         inputs(B),
         outputs(y),
         lengthscale=known,
-        isotropic=settings.mean_lengthscale == "gp-isotropic",
+        isotropic=known is None and settings.mean_lengthscale == "gp-isotropic",
         random_state=seed,
     )
     held_out = process.leave_one_out

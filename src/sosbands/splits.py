@@ -13,6 +13,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
+from sosbands.conformal import named
 from sosbands.tuning import Folds
 from sosbands.types import Array, Indices
 
@@ -42,7 +43,7 @@ def _check_training_rows(left: int, n: int, size: float | int) -> None:
 
 
 def calibration_split(
-    n: int, size: float | int, *, cv: Any, groups: Array | None, seed: int
+    n: int, size: float | int, *, cv: Any, groups: Indices | None, seed: int
 ) -> tuple[Indices, Indices]:
     """Pre-training and calibration rows: at random, by whole groups, or the last in time."""
     count = calibration_rows(n, size)
@@ -60,7 +61,7 @@ def calibration_split(
     return np.sort(order[count:]), np.sort(order[:count])
 
 
-def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Array | None, seed: int) -> Folds:
+def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Indices | None, seed: int) -> Folds:
     """(train, test) of every fold."""
     n = len(y)
     if isinstance(cv, Integral) and not isinstance(cv, bool):
@@ -73,11 +74,31 @@ def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Array | None, seed
     elif hasattr(cv, "split") and hasattr(cv, "get_n_splits"):
         splitter = cv
     else:
-        raise ValueError(f"cv must be a number of folds or a splitter with split(), got {cv!r}")
-    return [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+        seen = repr(cv) if len(repr(cv)) < 80 else type(cv).__name__
+        raise ValueError(f"cv must be a number of folds or a splitter with split(), got {seen}")
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
+    last = max((int(rows.max()) for fold in folds for rows in fold if len(rows)), default=0)
+    if last >= n:
+        raise ValueError(
+            f"cv names row {last} of {n}: folds are made of the rows that learn, without those "
+            "that calibration_size holds back; give a splitter of any number of rows, or "
+            "calibration=None"
+        )
+    return folds
 
 
-def _check_groups(groups: Array) -> int:
+def numbered(groups: Any) -> Indices:
+    """Groups by number instead of by name, which may be of any hashable type."""
+    names = named(groups)
+    try:
+        distinct = sorted(set(names))
+    except TypeError:
+        distinct = list(dict.fromkeys(names))
+    number = {name: i for i, name in enumerate(distinct)}
+    return np.array([number[name] for name in names], dtype=np.intp)
+
+
+def _check_groups(groups: Indices) -> int:
     kinds = len(np.unique(groups))
     if kinds < 2:
         raise ValueError(f"groups must name at least 2 groups of rows to split, got {kinds}")

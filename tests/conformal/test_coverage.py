@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from sosbands.conformal import (
+    ClusteredCalibration,
     GroupCalibration,
     IntervalFamily,
     LocalizedCalibration,
@@ -66,6 +67,21 @@ def test_weights_restore_the_coverage_that_a_shift_takes():
     split = [s[i] <= SplitCalibration(S[i]).quantiles((0.8,))[0] for i in range(2000)]
     assert_covers(weighted, 0.8)
     assert np.mean(split) < 0.65
+
+
+def test_rows_of_new_clusters_are_covered_however_alike_those_of_one_are():
+    # Twelve clusters of one to twenty rows, which are alike, and less so those of small ones.
+    rng, clustered, split = np.random.default_rng(7), [], []
+    for _ in range(2000):
+        rows = rng.integers(1, 21, size=13)
+        cluster = np.repeat(np.arange(13), rows)
+        size = rng.normal(size=13)[cluster] / np.log1p(rows[cluster])
+        s = np.abs(size + 0.1 * rng.normal(size=len(cluster)))
+        old, new = cluster < 12, s[cluster == 12][0]
+        clustered.append(new <= ClusteredCalibration(s[old], cluster[old]).quantiles((0.8,))[0])
+        split.append(new <= SplitCalibration(s[old]).quantiles((0.8,))[0])
+    assert_covers(clustered, 0.8)
+    assert np.mean(split) < 0.77
 
 
 def test_localized_intervals_cover_marginally():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.stats import kstest
 
 from sosbands.conformal import (
     LocalizedCalibration,
@@ -8,19 +9,19 @@ from sosbands.conformal import (
     WeightedCalibration,
     effective_bandwidth,
     localized,
-    normals_at,
+    normals_of,
 )
 
 INF = np.inf
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 
 
-def slow_localized_quantiles(calibration, X, first):
+def slow_localized_quantiles(calibration, X):
     """Row by row the weighted quantiles, which have a slow twin of their own."""
     scores, inputs, h = calibration.scores, calibration.inputs, calibration.bandwidth
     answers = []
-    for i, x in enumerate(X):
-        drawn = x + h * normals_at(first + i, (1, len(x)), calibration.seed)[0]
+    for x in X:
+        drawn = x + h * normals_of(x[None], calibration.seed)[0]
         weights = [np.exp(-np.sum((z - drawn) ** 2) / (2 * h**2)) for z in inputs]
         own = np.exp(-np.sum((x - drawn) ** 2) / (2 * h**2))
         answers.append(WeightedCalibration(scores, weights).quantiles(LEVELS, [own])[0])
@@ -33,8 +34,8 @@ def test_localized_quantiles_equal_the_slow_twin(m, d, h):
     scores, inputs, X = rng.random(m), rng.normal(size=(m, d)), rng.normal(size=(15, d))
     scores[0] = INF
     calibration = LocalizedCalibration(scores, inputs, h, 5)
-    q = calibration.quantiles(LEVELS, X, first_position=3)
-    assert_array_equal(q, slow_localized_quantiles(calibration, X, first=3))
+    q = calibration.quantiles(LEVELS, X)
+    assert_array_equal(q, slow_localized_quantiles(calibration, X))
 
 
 def test_rows_predicted_in_pieces_get_the_same_answers(monkeypatch):
@@ -42,10 +43,7 @@ def test_rows_predicted_in_pieces_get_the_same_answers(monkeypatch):
     X = rng.normal(size=(50, 3))
     calibration = LocalizedCalibration(rng.random(100), rng.normal(size=(100, 3)), 0.7, 1)
     whole = calibration.quantiles(LEVELS, X)
-    pieces = [
-        calibration.quantiles(LEVELS, X[a:b], first_position=a)
-        for a, b in [(0, 1), (1, 18), (18, 50)]
-    ]
+    pieces = [calibration.quantiles(LEVELS, X[a:b]) for a, b in [(0, 1), (1, 18), (18, 50)]]
     assert_array_equal(np.concatenate(pieces), whole)
     monkeypatch.setattr(localized, "_BLOCK_ENTRIES", 700)
     assert_array_equal(calibration.quantiles(LEVELS, X), whole)
@@ -53,13 +51,45 @@ def test_rows_predicted_in_pieces_get_the_same_answers(monkeypatch):
     assert not np.array_equal(other.quantiles(LEVELS, X), whole)
 
 
-def test_the_draws_of_a_row_depend_on_its_position_alone():
-    whole = normals_at(0, (100, 3), 8)
-    for position in (0, 1, 2, 3, 4, 17, 96):
-        assert_array_equal(normals_at(position, (4, 3), 8), whole[position : position + 4])
-    far = normals_at(10**15, (1000, 50), 8)
-    assert abs(far.mean()) < 5 / np.sqrt(far.size)
-    assert abs(far.var() - 1) < 5 * np.sqrt(2 / far.size)
+def test_the_draws_of_a_row_depend_on_the_row_and_the_seed_alone():
+    rows = np.random.default_rng(0).integers(-3, 4, size=(100, 3)) / 4
+    g = normals_of(rows, 8)
+    assert_array_equal(normals_of(rows[::-1], 8), g[::-1])
+    assert_array_equal(normals_of(rows + 1e-12, 8), g)
+    assert_array_equal(normals_of(-rows * 0.0, 8), normals_of(rows * 0.0, 8))
+    assert not np.any(normals_of(rows, 9) == g)
+    assert len(np.unique(g, axis=0)) == len(np.unique(rows, axis=0))
+
+
+@pytest.mark.parametrize("rows", ["grid", "counts", "normals"])
+def test_draws_are_standard_normal_and_independent(rows):
+    n, d = 20_000, 4
+    X = {
+        "grid": np.linspace(0, 1, n)[:, None] * np.ones(d),
+        "counts": np.arange(n * d, dtype=float).reshape(n, d),
+        "normals": np.random.default_rng(0).normal(size=(n, d)),
+    }[rows]
+    g = normals_of(X, 3)
+    assert kstest(g.ravel(), "norm").pvalue > 1e-3
+    together = np.corrcoef(np.hstack([g[1:], g[:-1], normals_of(X, 4)[1:]]).T)
+    assert np.abs(together - np.eye(3 * d)).max() < 5 / np.sqrt(n)
+
+
+def test_rows_served_one_by_one_are_covered_as_in_one_table():
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        x = rng.uniform(size=(n, 1))
+        return x, np.abs(rng.normal(size=n)) * (0.1 + x[:, 0])
+
+    inputs, scores = draw(200)
+    X, s = draw(800)
+    h = effective_bandwidth(draw(400)[0], 200)
+    calibration = LocalizedCalibration(scores, inputs, h, 1)
+    alone = np.array([calibration.quantiles((0.9,), x[None])[0, 0] for x in X])
+    assert_array_equal(alone, calibration.quantiles((0.9,), X)[:, 0])
+    # Calibration and new rows both vary: four standard errors of their sum.
+    assert abs(np.mean(s <= alone) - 0.9) < 4 * np.sqrt(0.09 / 200 + 0.09 / 800)
 
 
 def test_a_row_far_from_all_others_gets_an_infinite_quantile():
@@ -73,7 +103,7 @@ def test_the_bandwidth_reaches_its_target_in_the_median(d):
     rng = np.random.default_rng(d)
     inputs, X, m = rng.normal(size=(600, d)), rng.normal(size=(200, d)), 600
     h = effective_bandwidth(rng.normal(size=(400, d)), m, target=80)
-    drawn = X + h * normals_at(0, X.shape, 1)
+    drawn = X + h * normals_of(X, 1)
     effective = []
     for x, z in zip(X, drawn, strict=True):
         log_w = -np.sum((np.vstack([inputs, x]) - z) ** 2, axis=1) / (2 * h**2)

@@ -1,4 +1,4 @@
-"""From scores of held-out rows to intervals that cover: split, grouped, weighted, localized, CV+.
+"""From scores of held-out rows to intervals: split, clustered, grouped, weighted, localized, CV+.
 
 A score is the smallest q whose interval [lower − q·width, upper + q·width] holds y. A calibration
 keeps the m scores of rows that trained nothing, and says at which q a new interval has the wanted
@@ -8,6 +8,7 @@ Scores of +∞ are legal; NaN is refused. Nothing here warns: `shortage` tells w
 
 from sosbands.conformal.calibration import (
     Calibration,
+    ClusteredCalibration,
     GroupCalibration,
     Groups,
     SignedCalibration,
@@ -17,11 +18,12 @@ from sosbands.conformal.calibration import (
 )
 from sosbands.conformal.family import IntervalFamily
 from sosbands.conformal.levels import checked_levels, order_rank, rows_needed
-from sosbands.conformal.localized import LocalizedCalibration, effective_bandwidth, normals_at
+from sosbands.conformal.localized import LocalizedCalibration, effective_bandwidth, normals_of
 from sosbands.conformal.plus import PlusCalibration, guarantee
 
 __all__ = [
     "Calibration",
+    "ClusteredCalibration",
     "GroupCalibration",
     "Groups",
     "IntervalFamily",
@@ -34,7 +36,7 @@ __all__ = [
     "effective_bandwidth",
     "guarantee",
     "named",
-    "normals_at",
+    "normals_of",
     "order_rank",
     "rows_needed",
 ]

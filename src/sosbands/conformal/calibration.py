@@ -29,9 +29,14 @@ class Calibration:
     def __post_init__(self) -> None:
         self._sort()
 
+    @property
+    def size(self) -> int:
+        """How many there are of what is exchangeable: rows, if nothing else is said."""
+        return len(self.scores)
+
     def shortage(self, levels: Sequence[float]) -> int | None:
-        """The rows that a bounded interval needs at the largest level; None if they are there."""
-        return row_shortage(levels, len(self.scores))
+        """The size that a bounded interval needs at the largest level; None if it is reached."""
+        return row_shortage(levels, self.size)
 
     def extended(self, scores: ArrayLike, *companions: Any) -> Self:
         """The calibration with further rows: their scores, then their groups, weights or inputs."""
@@ -122,6 +127,39 @@ class GroupCalibration(Calibration):
     def shortage(self, levels: Sequence[float]) -> int | None:
         """The rows that every group needs at the largest level; None if all have them."""
         return row_shortage(levels, min(len(part.scores) for part in self.by_group.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredCalibration(Calibration):
+    """One q for rows of new clusters, such as patients (Lee, Barber and Willett, 2023).
+
+    Rows of one cluster resemble each other, and clusters alone are exchangeable. Each of them
+    counts as one, however many rows it has, and so does that of a new row. Then a row of a new
+    cluster has P(Y ∈ C(X)) ≥ level.
+
+    Attributes
+    ----------
+    clusters : int array of shape (m,)
+        The number of each row's cluster.
+    """
+
+    clusters: Indices
+    _companions: ClassVar = ("clusters",)
+
+    def __post_init__(self) -> None:
+        self._sort(clusters=np.asarray(self.clusters, dtype=np.intp))
+
+    @property
+    def size(self) -> int:
+        """The number of clusters."""
+        return len(np.unique(self.clusters))
+
+    def quantiles(self, levels: Sequence[float]) -> Array:
+        """The smallest t with Σ 1{sᵢ ≤ t}/(rows of its cluster) ≥ level·(clusters + 1), or +∞."""
+        _, cluster, rows = np.unique(self.clusters, return_inverse=True, return_counts=True)
+        target = np.array(levels, dtype=np.float64) * (len(rows) + 1)
+        index = np.searchsorted(np.cumsum(1.0 / rows[cluster]), target * (1 - SLACK))
+        return picked(self.scores, index)
 
 
 @dataclass(frozen=True, eq=False)

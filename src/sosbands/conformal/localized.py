@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
@@ -21,6 +21,8 @@ _BLOCK_ENTRIES = 1 << 20
 # the upper end all weights are equal up to the slack, and the calibration is that of one split.
 _BANDWIDTH_ROWS = 1000
 _BANDWIDTHS = (1e-4, 1e15)
+# What SplitMix64 counts in: 2⁶⁴ divided by the golden ratio.
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,8 @@ class LocalizedCalibration(Calibration):
     bandwidth : float
         h > 0; see `effective_bandwidth`.
     seed : int
-        With a row's position it decides the row's draw, whatever the row holds.
+        With what a row holds it decides the row's draw: the same one in every table, and another
+        one for every other row, so that draws average out however rows are served.
     """
 
     inputs: Array
@@ -54,24 +57,18 @@ class LocalizedCalibration(Calibration):
                 "use effective_bandwidth"
             )
 
-    def quantiles(
-        self, levels: Sequence[float], inputs: Array, *, first_position: int = 0
-    ) -> Array:
-        """The weighted quantiles at the new rows, shape (n, len(levels)).
-
-        A table predicted in pieces gets the same answers if `first_position` says where in it each
-        piece starts.
-        """
+    def quantiles(self, levels: Sequence[float], inputs: Array) -> Array:
+        """The weighted quantiles at the new rows, shape (n, len(levels))."""
         X = _checked_inputs(inputs, self.inputs.shape[1])
         q = np.empty((len(X), len(levels)))
         size = max(1, _BLOCK_ENTRIES // len(self.scores))
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            q[rows] = self._block_quantiles(levels, X[rows], first_position + start)
+            q[rows] = self._block_quantiles(levels, X[rows])
         return q
 
-    def _block_quantiles(self, levels: Sequence[float], X: Array, position: int) -> Array:
-        drawn = X + self.bandwidth * normals_at(position, X.shape, self.seed)
+    def _block_quantiles(self, levels: Sequence[float], X: Array) -> Array:
+        drawn = X + self.bandwidth * normals_of(X, self.seed)
         unit = 2 * self.bandwidth**2
         own = np.sum((X - drawn) ** 2, axis=1) / unit
         mass = cdist(drawn, self.inputs, "sqeuclidean")
@@ -117,7 +114,7 @@ def effective_bandwidth(inputs: Array, rows: int, *, target: float | None = None
     spread = math.sqrt(squares.mean())
     if spread == 0:
         return 1.0
-    g = normals_at(0, X.shape, 0)
+    g = normals_of(X, 0)
     tilt = np.sum(g * X, axis=1)[:, None] - g @ X.T
     low, high = (math.log(spread * c) for c in _BANDWIDTHS)
     while high - low > 1e-3:
@@ -127,20 +124,29 @@ def effective_bandwidth(inputs: Array, rows: int, *, target: float | None = None
     return math.exp(high)
 
 
-def normals_at(position: int, shape: tuple[int, int], seed: int) -> Array:
-    """Standard normal rows that depend on the seed and their position alone.
+def normals_of(rows: Array, seed: int) -> Array:
+    """Standard normal numbers, one for each entry, that depend on the seed and the row alone.
 
-    The d numbers of row i come from the words i·d, …, i·d + d − 1 of the Philox stream of the seed,
-    one 64-bit word each: its first 52 bits, centred in (0, 1), through the normal quantile function
-    (the usual samplers use a random number of words). Philox counts in steps of four words.
+    The entries of a row, rounded to 2⁻²⁰ so that their last digits seldom matter, are hashed to the
+    seed of a SplitMix64 stream (Steele, Lea and Flood, 2014). Of its 64-bit words the first 52
+    bits, centred in (0, 1), go through the normal quantile function.
     """
-    n, d = shape
-    steps, rest = divmod(position * d, 4)
-    stream = np.random.Philox(seed)
-    stream.advance(steps)
-    words = np.asarray(stream.random_raw(rest + n * d), dtype=np.uint64)[rest:]
+    with np.errstate(over="ignore"):
+        entries = np.round(np.asarray(rows, dtype=np.float64) * 2.0**20) + 0.0  # -0 is 0
+    state = _mixed(np.full(len(entries), seed, dtype=np.uint64))
+    for column in entries.T:
+        state = _mixed((state ^ np.ascontiguousarray(column).view(np.uint64)) + _STEP)
+    steps = np.arange(1, entries.shape[1] + 1, dtype=np.uint64) * _STEP
+    words = _mixed(state[:, None] + steps)
     uniform = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-    return np.asarray(ndtri(uniform)).reshape(n, d)
+    return np.asarray(ndtri(uniform))
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's finaliser: every bit of the result depends on every bit of the word."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def _effective_rows(squares: Array, tilt: Array, h: float, rows: int) -> float:

@@ -41,7 +41,8 @@ class Evaluation:
     Attributes
     ----------
     level, n_rows, n_calibration
-        The level asked for, the rows judged, and the rows that calibrated the model.
+        The level asked for, the rows judged, and the rows that calibrated the model; the groups
+        that did, if `fit` had groups.
     coverage, coverage_bounds : float, (float, float)
         The share of rows inside their interval, and 95 % binomial bounds of the true share.
     expected_coverage : (float, float)
@@ -112,13 +113,13 @@ class Evaluation:
             "probably differ from the calibration rows: conformalize with newer ones.",
             "too high": f"The intervals cover more than asked: {found}, where {expected}. They are "
             "wider than these rows need.",
-            "infinite": f"All intervals are infinite: {self.n_calibration} calibration rows are "
-            f"too few for a level of {self.level:g}.",
+            "infinite": f"All intervals are infinite: {self.n_calibration} calibration rows or "
+            f"groups are too few for a level of {self.level:g}.",
         }[self.outcome]
         if self.seen > _MANY_SEEN:
             sentence += (
                 f" But {100 * self.seen:.0f} % of the rows have the very inputs of a training row: "
-                "rows that trained the model say little about new ones."
+                "if they trained the model, they say little about new ones."
             )
         return sentence
 

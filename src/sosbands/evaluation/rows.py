@@ -299,7 +299,7 @@ def _n_calibration(model: BandRegressor) -> int:
     calibration = model.calibration_
     if isinstance(calibration, PlusCalibration):
         return sum(map(len, calibration.scores_by_fold))
-    return len(calibration.scores)
+    return int(calibration.size)
 
 
 def _rounded(value: float, spread: float) -> str:

@@ -25,6 +25,7 @@ _SOSBANDS = {
     "sosbands.band": ["Band"],
     "sosbands.calibrator": ["Calibrator"],
     "sosbands.conformal.calibration": [
+        "ClusteredCalibration",
         "GroupCalibration",
         "SignedCalibration",
         "SplitCalibration",
