@@ -28,16 +28,17 @@ def draw(summaries: Mapping[str, pd.DataFrame], folder: Path) -> Path:
     for axes, (group, frame) in zip(panels, summaries.items(), strict=True):
         _panel(axes, frame.set_index("title"), order)
         sets = frame["sets"].iloc[0]
-        axes.set(title=f"{group} sets ({sets})", xlabel=f"average rank ± s.e., 1 is best, level {LEVEL:g}")
+        axes.set(
+            title=f"{group} sets ({sets})",
+            xlabel=f"average rank ± s.e., 1 is best, level {LEVEL:g}",
+        )
     panels[0].set_yticks(range(len(order)), order)
     panels[0].invert_yaxis()
     ours = summaries[next(iter(summaries))].set_index("method").loc[OURS, "title"]
     panels[0].get_yticklabels()[order.index(ours)].set_fontweight("bold")
     handles, labels = panels[0].get_legend_handles_labels()
     title = "hollow: variants, not ranked"
-    drawing.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, title=title
-    )
+    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, title=title)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "ranks.png"
     drawing.savefig(path, dpi=150)
