@@ -109,3 +109,39 @@ def test_a_transformer_makes_numbers_of_categories_for_every_method(rows):
 def test_an_impossible_level_is_refused(rows, level):
     with pytest.raises(ValueError, match=r"confidence_level must be in \(0, 1\)"):
         compare(*rows, confidence_level=level)
+
+
+def test_too_few_rows_are_said_with_the_shares_that_leave_them(rows):
+    X, y = rows
+    with pytest.raises(
+        ValueError,
+        match=r"^at least 10 rows must be left to learn from, but test_size=0\.25 and "
+        r"calibration_size=0\.3 leave 0 of 1: give more rows$",
+    ):
+        compare(X[:1], y[:1])
+    with pytest.raises(ValueError, match="leave 9 of 17"):
+        compare(X[:17], y[:17])
+    assert len(parts((X[:18], y[:18])).train[1]) == 10
+
+
+@pytest.mark.parametrize("size", [0, 1.5, 100, "half"])
+@pytest.mark.parametrize("name", ["test_size", "calibration_size"])
+def test_an_impossible_share_is_refused_by_its_name(rows, name, size):
+    with pytest.raises(ValueError, match=rf"^{name} must be a share in \(0, 1\), got {size!r}$"):
+        compare(*rows, **{name: size})
+
+
+def test_groups_that_leave_too_few_rows_are_said_to(rows):
+    groups = np.repeat([0, 1], [497, 3])
+    for seed in range(10):  # one of the groups judges
+        with pytest.raises(ValueError, match=r"^test_size=0\.25 leaves 3 of|at least 2 groups"):
+            parts(rows, groups=groups, seed=seed)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_outputs_in_columns_are_refused_before_any_work(rows, columns):
+    X, y = rows
+    told = []
+    with pytest.raises(ValueError, match=rf"^y must be of shape \(n,\), got \(500, {columns}\):"):
+        compare(X, np.column_stack([y] * columns), progress=told.append)
+    assert not told

@@ -309,7 +309,7 @@ def test_a_link_to_an_old_page_stays_a_link(model, tmp_path):
     (tmp_path / "link.html").symlink_to(tmp_path / "real.html")
     write_report(model, X_NEW, Y_NEW, tmp_path / "link.html")
     assert (tmp_path / "link.html").is_symlink()
-    assert (tmp_path / "real.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (tmp_path / "real.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize(("path", "fault"), [(".", "is a folder"), ("no/a.html", "does not exist")])

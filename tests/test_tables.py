@@ -1,4 +1,5 @@
 import gzip
+import io
 import os
 import sys
 
@@ -70,13 +71,44 @@ def test_another_encoding_is_used_when_it_is_named(write):
 
 
 @pytest.mark.parametrize(
+    ("content", "cells"),
+    [
+        ("x\n1\n\n3\n", ["1", "", "3"]),
+        ("x\n1\n3", ["1", "3"]),
+        ("x\r\n\r\n3\r\n", ["", "3"]),
+        ("\n\nx\n1\n\n", ["1", ""]),
+        ('"x"\n1\n""\n  \n', ["1", "", "  "]),
+    ],
+)
+def test_an_empty_line_of_a_single_column_is_a_row(write, content, cells):
+    for name in ("table.csv", "table.csv.gz"):
+        path = write(content if name == "table.csv" else gzip.compress(content.encode()), name)
+        assert read_table(path)["x"].tolist() == cells
+
+
+def test_an_empty_line_between_wider_rows_is_none(write):
+    table = read_table(write("\n \nx,y\n1,2\n\n,\n\n"))
+    assert table.to_numpy().tolist() == [["1", "2"], ["", ""]]
+
+
+def test_standard_input_stays_open(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(b"x\n1\n\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert read_table("-")["x"].tolist() == ["1", ""]
+    assert not stream.buffer.closed
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         ("", "is empty"),
+        (" \n\n", "is empty"),
         ("x,y\n", "a header but no rows"),
         ("x,y,x\n1,2,3\n", "several columns named 'x'"),
         ("x,y\n1,2\n1,2,3\n", r"line 3 of .* has 3 cells but the header has 2"),
         ("x;y\n1;2\n", "looks like several separated by ';'"),
+        ("x;y\n1,5;2,5\n", "separated by ';': .* --sep ';'; if .* decimal commas, --decimal ,"),
+        ("x\ty\n1,5\t2,5\n", r"or --sep '\\t'$"),
         ("name\nZoë\n".encode("cp1252"), "is not utf-8 text"),
         ('x,y\n1,"2\n', "is not a CSV table"),
     ],
@@ -89,6 +121,11 @@ def test_a_damaged_csv_file_is_said_to_be_what_it_is(write, content, sentence):
 def test_a_spreadsheet_is_refused(write):
     with pytest.raises(TableError, match="save it as CSV"):
         read_table(write(b"PK", "table.xlsx"))
+
+
+def test_a_file_that_is_not_compressed_by_gzip_is_refused(write):
+    with pytest.raises(TableError, match="not by gzip: unpack it"):
+        read_table(write(b"PK", "table.csv.zip"))
 
 
 @pytest.mark.parametrize(
@@ -140,6 +177,21 @@ def test_a_csv_file_has_nothing_where_a_value_is_missing(tmp_path):
     assert (tmp_path / "t.csv").read_text() == expected
 
 
+def test_numbers_are_written_with_the_decimal_mark_of_the_format(tmp_path):
+    table = pd.DataFrame(
+        {
+            "text": ["1.5", "2,5"],
+            "a": [0.25, np.nan],
+            "b": np.array([0.1, np.inf], dtype=np.float32),
+            "c": pd.array([None, 1.5], dtype="Float64"),
+            "n": [1, 2],
+        }
+    )
+    written(tmp_path / "t.csv", table, form=CsvFormat(sep=";", decimal=","))
+    expected = "text;a;b;c;n\n1.5;0,25;0,1;;1\n2,5;;inf;1,5;2\n"
+    assert (tmp_path / "t.csv").read_text() == expected
+
+
 def test_blocks_are_written_below_one_header(tmp_path):
     block = pd.DataFrame({"x": ["1"]})
     written(tmp_path / "t.csv", block, block)
@@ -181,8 +233,17 @@ def test_a_link_stays_a_link(tmp_path):
 def test_what_is_no_file_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with replacing(str(tmp_path / "pipe")) as name:
-        assert name == str((tmp_path / "pipe").resolve())
+        assert name == str(tmp_path / "pipe")
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_pipe_without_a_name_is_written_to(tmp_path):
+    out, into = os.pipe()
+    (tmp_path / "link").symlink_to(f"/dev/fd/{into}")  # as /dev/stdout is one
+    written(tmp_path / "link", pd.DataFrame({"x": ["1"]}))
+    os.close(into)
+    with open(out) as stream:
+        assert stream.read() == "x\n1\n"
 
 
 def test_a_parquet_file_keeps_its_types(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,13 +27,16 @@ from sosbands.metrics import (
     interval_score,
     mean_width,
 )
-from sosbands.splits import calibration_split
+from sosbands.splits import calibration_split, numbered
 from sosbands.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["compare"]
+
+# That a band learns from.
+_MIN_ROWS = 10
 
 Rows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
@@ -63,10 +67,18 @@ class Parts:
     ) -> Parts:
         """Test rows, then calibration rows of the rest, then training rows."""
         outputs: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if outputs.ndim != 1:
+            raise ValueError(f"y must be of shape (n,), got {outputs.shape}: give one flat column")
         check_consistent_length(X, outputs)
-        named = None if groups is None else check_array(groups, ensure_2d=False, dtype=None)
-        rest, test = calibration_split(len(outputs), test_size, cv=5, groups=named, seed=seed)
-        of_rest = None if named is None else named[rest]
+        _check_sizes(len(outputs), test_size=test_size, calibration_size=calibration_size)
+        together = None if groups is None else numbered(groups)
+        try:
+            rest, test = calibration_split(
+                len(outputs), test_size, cv=5, groups=together, seed=seed
+            )
+        except ValueError as error:  # which speaks of the only share that it knows
+            raise ValueError(str(error).replace("calibration_size", "test_size")) from error
+        of_rest = None if together is None else together[rest]
         train, cal = calibration_split(len(rest), calibration_size, cv=5, groups=of_rest, seed=seed)
         cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]
         return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
@@ -163,6 +175,21 @@ def compare(
         seconds = time.perf_counter() - start
         found[name] = {**_figures(parts, intervals, regions), "seconds": seconds}
     return pd.DataFrame.from_dict(found, orient="index").sort_values("interval_score")
+
+
+def _check_sizes(n: int, **shares: float) -> None:
+    """Raise an error if too few of n rows are left when each share of the others is taken."""
+    left = n
+    for name, share in shares.items():
+        if not (isinstance(share, Real) and 0 < share < 1):
+            raise ValueError(f"{name} must be a share in (0, 1), got {share!r}")
+        left -= min(left, max(1, round(share * left)))
+    if left < _MIN_ROWS:
+        taken = " and ".join(f"{name}={share:g}" for name, share in shares.items())
+        raise ValueError(
+            f"at least {_MIN_ROWS} rows must be left to learn from, but {taken} leave {left} of "
+            f"{n}: give more rows"
+        )
 
 
 def _band(parts: Parts, estimator: Any, n_jobs: int | None) -> Array:

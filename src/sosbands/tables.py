@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
 import re
 import secrets
@@ -117,6 +118,8 @@ def read_blocks(
     """
     if path.endswith((".xls", ".xlsx", ".ods")):
         raise TableError(f"{path} is a spreadsheet: save it as CSV, or as Parquet")
+    if path.endswith((".zip", ".bz2", ".xz", ".zst")):
+        raise TableError(f"{path} is compressed, but not by gzip: unpack it, or use gzip")
     blocks = _parquet_blocks(path, rows) if is_parquet(path) else _csv_blocks(path, form, rows)
     start = 0
     for block in blocks:
@@ -147,10 +150,10 @@ def replacing(path: str) -> Iterator[str]:
     Otherwise, and if the program is interrupted, it is removed and `path` stays as it was. What is
     not a file, such as a device or a pipe, is written to directly.
     """
-    target = Path(path).resolve()  # through a link, which stays
-    if target.exists() and not target.is_file():
-        yield str(target)
+    if Path(path).exists() and not Path(path).is_file():
+        yield path
         return
+    target = Path(path).resolve()  # through a link, which stays
     # The end of the name says what is inside.
     temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
     try:
@@ -183,8 +186,9 @@ def _opened(path: str) -> IO[str]:
 
 
 def _csv_writer(stream: Any, path: str, form: CsvFormat | None) -> Write:
-    sep = (form or CsvFormat()).sep_of(path)
-    lines, begun = csv.writer(stream, delimiter=sep, lineterminator="\n"), False
+    form = form or CsvFormat()
+    lines = csv.writer(stream, delimiter=form.sep_of(path), lineterminator="\n")
+    begun = False
 
     def write(block: pd.DataFrame) -> None:
         nonlocal begun
@@ -193,17 +197,22 @@ def _csv_writer(stream: Any, path: str, form: CsvFormat | None) -> Write:
             begun = True
         # A third faster than pandas, and numbers are as exact.
         lines.writerows(
-            zip(*(_cells(block.iloc[:, j]) for j in range(block.shape[1])), strict=True)
+            zip(
+                *(_cells(block.iloc[:, j], form.decimal) for j in range(block.shape[1])),
+                strict=True,
+            )
         )
 
     return write
 
 
-def _cells(column: pd.Series[Any]) -> list[Any]:
+def _cells(column: pd.Series[Any], decimal: str) -> list[Any]:
     """What stands in a file: nothing where a value is missing, all digits of a number."""
     cells: list[Any] = column.tolist()
     if column.dtype not in (np.float64, object):
         cells = list(map(str, column.array))  # 32-bit numbers keep the digits they print
+    if decimal != "." and pd.api.types.is_float_dtype(column.dtype):
+        cells = [str(cell).replace(".", decimal) for cell in cells]
     if column.isna().any():
         cells = ["" if lacks else cell for lacks, cell in zip(column.isna(), cells, strict=True)]
     return cells
@@ -212,27 +221,28 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
 def _csv_blocks(path: str, form: CsvFormat | None, rows: int) -> Iterator[pd.DataFrame]:
     """The header is read as a row: pandas would rename columns of the same name."""
     form = form or CsvFormat()
-    source: Any = sys.stdin.buffer if path == STANDARD_STREAM else path
     # A byte order mark is no part of the first name.
     encoding = "utf-8-sig" if form.encoding.lower() in ("utf-8", "utf8") else form.encoding
     sep = form.sep_of(path)
-    names: list[str] | None = None
     try:
-        with pd.read_csv(
-            source,
-            sep=sep,
-            header=None,
-            dtype=object,
-            na_filter=False,
-            encoding=encoding,
-            chunksize=rows,
-        ) as reader:
-            for block in reader:
-                if names is None:
-                    names = [str(name).strip() for name in block.iloc[0]]
-                    _check_separator(names, sep, path)
-                    block = block.iloc[1:]  # noqa: PLW2901
-                yield block.set_axis(names, axis=1)
+        with _bytes_of(path) as stream:
+            blank_lines, n_columns = _beginning(stream, encoding, sep)
+            with pd.read_csv(
+                stream,
+                sep=sep,
+                header=None,
+                dtype=object,
+                na_filter=False,
+                encoding=encoding,
+                chunksize=rows,
+                skiprows=blank_lines,
+                # An empty line is how a single column writes a missing value.
+                skip_blank_lines=n_columns != 1,
+            ) as reader:
+                names = [str(name).strip() for name in reader.get_chunk(1).iloc[0]]
+                _check_separator(names, sep, path)
+                for block in reader:
+                    yield block.set_axis(names, axis=1)
     except pd.errors.EmptyDataError:
         raise TableError(f"{named(path)} is empty: a header and rows are needed") from None
     except pd.errors.ParserError as error:
@@ -244,6 +254,32 @@ def _csv_blocks(path: str, form: CsvFormat | None, rows: int) -> Iterator[pd.Dat
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableError(f"{named(path)} is not a complete gzip file: {error}") from error
+
+
+@contextmanager
+def _bytes_of(path: str) -> Iterator[io.BufferedReader]:
+    """What is in a file, unpacked; its beginning can be looked at before it is read."""
+    raw: Any
+    if path == STANDARD_STREAM:
+        raw = sys.stdin.buffer
+        stream = io.BufferedReader(raw)
+        try:
+            yield stream
+        finally:
+            stream.detach()  # standard input stays open
+    else:
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as raw:
+            yield io.BufferedReader(raw)
+
+
+def _beginning(stream: io.BufferedReader, encoding: str, sep: str) -> tuple[int, int]:
+    """The number of blank lines before the header, and of its cells."""
+    text = stream.peek().decode(encoding, errors="replace")
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    for blank, cells in enumerate(lines):
+        if len(cells) > 1 or "".join(cells).strip():
+            return blank, len(cells)
+    return 0, 0
 
 
 def _parser_sentence(message: str, path: str) -> str:
@@ -270,9 +306,11 @@ def _check_separator(names: list[str], sep: str, path: str) -> None:
         return
     for other in ";,\t|":
         if other != sep and other in names[0]:
+            decimal = "; if its numbers have decimal commas, --decimal , too" * (other == ";")
             raise TableError(
                 f"{named(path)} has only the column {names[0]!r}, which looks like several "
                 f"separated by {other!r}: name the separator, sep={other!r} or --sep {other!r}"
+                f"{decimal}"
             )
 
 

@@ -33,7 +33,8 @@ def test_columns_left_out_are_no_inputs():
 
 
 def test_numbers_can_be_taken_for_names():
-    assert columns(categorical=["x"]).categories["x"] == ("1", "2", "3")
+    extra = {"floor": ["2", "1", "2"]}
+    assert columns(extra=extra, categorical=["floor"]).categories["floor"] == ("1", "2")
 
 
 def test_columns_survive_as_plain_lists():
@@ -46,16 +47,35 @@ def test_columns_survive_as_plain_lists():
     [
         (["2024-01-31", "2024-02-01", ""], "'extra' holds dates .'2024-01-31'.*--drop"),
         (["1/2/24", "3.4.2024", "5/6/24 10:00"], "holds dates"),
+        (["01 Jan 2020", "2-feb-20", "March 3, 2020 10:00"], "holds dates"),
         (["1,234", "5", "12,345.6"], "holds numbers with commas .'1,234'.*--thousands"),
         (["1", "2", "?"], "holds numbers, but '\\?' in row 3 .1 such rows.*--categorical extra"),
         (["", "NA", None], "'extra' is empty"),
-        (["a", "b", "c"], "has 3 categories, like an identifier.*--max-categories 3"),
+        (["a", "b", "c"], "has 3 categories in 3 rows, like an identifier.*--max-categories 3"),
         ([[1], [2], [3]], "holds lists"),
     ],
 )
 def test_a_doubtful_column_is_refused_with_advice(cells, sentence):
     with pytest.raises(TableError, match=sentence):
         columns(extra={"extra": cells}, max_categories=2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kinds", "accepted"),
+    [(60, 60, False), (60, 31, False), (60, 30, True), (10, 3, True), (400, 101, False)],
+)
+def test_text_in_more_than_half_of_the_rows_is_an_identifier(rows, kinds, accepted):
+    named = [f"k{i % kinds}" for i in range(rows)]
+    # Rows without a name do not make the others categories.
+    table = pd.DataFrame({"id": [*named, *[""] * rows], "y": "1"}, dtype=object)
+    given = {"path": "t.csv", "form": FORM}
+    assert len(Columns.of(table, "y", **given, max_categories=kinds).categories["id"]) == kinds
+    if accepted:
+        assert len(Columns.of(table, "y", **given).categories["id"]) == kinds
+        return
+    sentence = f"'id' has {kinds} categories in {rows} rows, like an .*--max-categories {kinds}"
+    with pytest.raises(TableError, match=sentence):
+        Columns.of(table, "y", **given)
 
 
 def test_codes_with_an_underscore_are_no_numbers():

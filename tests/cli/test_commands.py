@@ -107,6 +107,12 @@ def test_info_tells_what_the_model_was_trained_on(sosbands, model):
     assert json.loads(sosbands("info", model, "--json").stdout) == describe(model)
 
 
+def test_a_comparison_on_one_row_asks_for_more(refused, tmp_path):
+    (tmp_path / "one.csv").write_text("x,y\n1,2\n")
+    said = refused("compare", tmp_path / "one.csv", "--target", "y")
+    assert said.endswith("leave 0 of 1: give more rows")
+
+
 def test_a_comparison_puts_the_best_score_first(sosbands, folder):
     arguments = ("compare", folder / "train.csv", "--target", "y")
     arguments += ("--estimator", "sklearn.linear_model.Ridge")

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -92,6 +93,7 @@ def test_an_estimator_is_found_by_its_import_path(fit, table, path):
         ("sklearn.ensemble.StackingRegressor", "cannot be called without arguments"),
         ("numpy:zeros", "cannot be called without arguments"),
         ("math:pi", "is not a scikit-learn regressor"),
+        ("..X", "--estimator ..X cannot be imported"),
     ],
 )
 def test_an_estimator_that_is_none_is_refused(fails, table, path, sentence):
@@ -139,8 +141,10 @@ def test_a_table_that_cannot_train_is_refused(fails, text, sentence):
 
 def test_a_column_of_identifiers_is_refused_and_can_be_dropped(fails, fit, table):
     table["id"] = [f"k{i}" for i in range(160)]
-    assert "'id' has 160 categories, like an identifier" in fails(table)
+    assert "'id' has 160 categories in 160 rows, like an identifier" in fails(table)
+    assert "'id' has 60 categories in 60 rows, like an identifier" in fails(table[:60])
     assert "id" not in fit(table, "--drop", "id")[1].feature_names_in_
+    assert "id" in fit(table[:60], "--max-categories", "60")[1].feature_names_in_
 
 
 def test_a_european_table_is_read_as_it_is_written(sosbands, table, tmp_path):
@@ -189,6 +193,17 @@ def test_the_metadata_is_json(model):
     assert known["data"] == "train.csv"
 
 
+def test_a_module_of_the_working_directory_is_found(fit, table, tmp_path, monkeypatch):
+    (tmp_path / "own_module.py").write_text(
+        "from sklearn.linear_model import Ridge\n\n\ndef make_model():\n    return Ridge()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    before = list(sys.path)
+    shown, _ = fit(table, "--estimator", "own_module:make_model")
+    assert "around Ridge" in facts(shown)["model"]
+    assert sys.path == before
+
+
 def test_a_foreign_estimator_must_be_trusted_by_name(
     sosbands, refused, folder, tmp_path, monkeypatch
 ):
@@ -196,7 +211,7 @@ def test_a_foreign_estimator_must_be_trusted_by_name(
         "from sklearn.linear_model import LinearRegression\n\n\n"
         "class Own(LinearRegression):\n    pass\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     model, trust = tmp_path / "m.skops", ("--trust", "own_models.Own")
     fit = ("fit", folder / "train.csv", "--target", "y", "--out", model)
     fit += ("--estimator", "own_models:Own")
@@ -204,4 +219,5 @@ def test_a_foreign_estimator_must_be_trusted_by_name(
     assert sosbands(*fit, *trust).exit_code == 0
     assert "needs        --trust own_models.Own" in sosbands("info", model).stdout
     assert "give --trust for each of" in refused("predict", model, folder / "new.csv")
+    del sys.modules["own_models"]  # as in a process of its own
     assert sosbands("predict", model, folder / "new.csv", *trust).exit_code == 0

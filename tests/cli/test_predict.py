@@ -1,9 +1,13 @@
+import io
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sosbands import BandRegressor, load, save
 from sosbands.cli import commands
@@ -186,6 +190,46 @@ def test_a_model_without_names_of_columns_is_refused(refused, new, folder, tmp_p
     assert "does not name its columns" in refused(
         "predict", tmp_path / "m.skops", folder / "new.csv"
     )
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda band: make_pipeline(StandardScaler(), band),
+        lambda band: GridSearchCV(band, {"width_weight": [50.0]}, cv=2),
+    ],
+    ids=["Pipeline", "GridSearchCV"],
+)
+def test_a_model_with_a_band_inside_is_refused(refused, new, folder, tmp_path, around):
+    X, y = new[["x"]].astype(float), new["y"].astype(float)
+    band = BandRegressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
+    model = around(band).fit(X, y)
+    save(model, tmp_path / "m.skops")
+    of = (tmp_path / "m.skops", folder / "new.csv")
+    for command in (("predict", *of), ("evaluate", *of), ("report", *of, "--out", tmp_path / "p")):
+        said = refused(*command)
+        assert f"m.skops holds a {type(model).__name__}, and commands need a BandRegressor" in said
+
+
+def test_missing_values_of_a_single_column_keep_their_rows(sosbands, refused, new, tmp_path):
+    X, y = new[["x"]].astype(float), new["y"].astype(float)
+    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    (tmp_path / "new.csv").write_text("x\n0.1\n\n0.3\n")
+    command = ("predict", tmp_path / "m.skops", tmp_path / "new.csv")
+    assert "row 2 of" in refused(*command)
+    _, *lines = sosbands(*command, "--skip-missing").stdout.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["0.1", "", "0.3"]
+    assert lines[1] == ",,,"
+
+
+def test_predictions_have_the_decimal_mark_of_the_table(sosbands, model, new, folder, tmp_path):
+    european = new.assign(x=new["x"].str.replace(".", ","))
+    european.to_csv(tmp_path / "new.csv", index=False, sep=";")
+    shown = sosbands("predict", model, tmp_path / "new.csv", "--sep", ";", "--decimal", ",").stdout
+    made = pd.read_csv(io.StringIO(shown), sep=";", dtype=object)
+    numbers = [[float(cell.replace(",", ".")) for cell in made[c]] for c in ("mean", "lower")]
+    assert not made[["mean", "lower", "upper"]].map(lambda cell: "." in cell).any(axis=None)
+    assert np.array_equal(np.transpose(numbers), expected(model, new)[:, :2])
 
 
 def test_a_target_that_is_not_known_is_asked_for(refused, new, folder, tmp_path):

@@ -16,7 +16,12 @@ from sosbands.types import Array
 # What programs write where there is nothing, in small letters.
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"})
 _TRUTH = {"true": 1.0, "false": 0.0}
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[/.]\d\d?[/.](\d\d|\d{4})([T ].*)?")
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    r"(\d{4}-\d\d?-\d\d?|\d\d?[/.]\d\d?[/.](\d\d|\d{4})"
+    rf"|\d\d?[ -]{_MONTH}[ -](\d\d|\d{{4}})|{_MONTH} \d\d?,? \d{{4}})([T ].*)?",
+    re.IGNORECASE,
+)
 _COMMAS = re.compile(r"[+-]?\d+(,\d+)+(\.\d*)?")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from sosbands.tables import CsvFormat, TableError
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
+
+_MOST_CATEGORIES = 100
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Columns:
         form: CsvFormat,
         left_out: Sequence[str] = (),
         categorical: Sequence[str] = (),
-        max_categories: int = 100,
+        max_categories: int | None = None,
     ) -> Columns:
         """Numbers where all cells are numbers, categories elsewhere; doubtful columns are refused.
 
@@ -60,8 +63,9 @@ class Columns:
             Columns that the model must not see.
         categorical : sequence of str
             Columns of categories, even if they look like numbers.
-        max_categories : int
-            A column with more is taken for an identifier.
+        max_categories : int, optional
+            A column with more is taken for an identifier. Without it, those with more than 100, or
+            with more than half as many as rows.
         """
         check_present(table, [target, *left_out, *categorical], path)
         inputs = tuple(name for name in table.columns if name not in (target, *left_out))
@@ -174,11 +178,15 @@ def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:
     return False
 
 
-def _categories(column: pd.Series[Any], most: int) -> tuple[str, ...]:
-    found = cells.categories(column).dropna().unique()
+def _categories(column: pd.Series[Any], most: int | None) -> tuple[str, ...]:
+    filled = cells.categories(column).dropna()
+    found = filled.unique()
+    if most is None:
+        most = min(_MOST_CATEGORIES, math.ceil(len(filled) / 2))
     if len(found) > most:
         raise TableError(
-            f"column {column.name!r} has {len(found)} categories, like an identifier: leave it out "
-            f"with --drop, or allow that many with --max-categories {len(found)}"
+            f"column {column.name!r} has {len(found)} categories in {len(filled)} rows, like an "
+            f"identifier: leave it out with --drop, or allow that many with --max-categories "
+            f"{len(found)}"
         )
     return tuple(sorted(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
@@ -152,8 +153,7 @@ def training_options(body: F) -> F:
                 "--max-categories",
                 type=click.IntRange(1),
                 metavar="N",
-                default=100,
-                show_default=True,
+                show_default="100, at most half of the rows",
                 help="Refuse columns of text with more.",
             ),
             drop_missing_option,
@@ -163,6 +163,15 @@ def training_options(body: F) -> F:
     return body
 
 
+def _find_own_modules(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Modules of the working directory can be named; they come last and so hide no others."""
+    if value:
+        here = os.getcwd()
+        sys.path.append(here)  # until the end: other processes import them, too
+        ctx.call_on_close(lambda: sys.path.remove(here))
+    return value
+
+
 drop_missing_option = click.option(
     "--drop-missing", is_flag=True, help="Leave rows with missing values out."
 )
@@ -170,6 +179,7 @@ estimator_option = click.option(
     "--estimator",
     metavar="IMPORT",
     show_default="a kernel mean",
+    callback=_find_own_modules,
     help="The model to put intervals around, such as sklearn.svm.SVR or own_module:make_model.",
 )
 seed_option = click.option(
@@ -182,6 +192,7 @@ trust_option = click.option(
     "--trust",
     multiple=True,
     metavar="TYPE",
+    callback=_find_own_modules,
     help="Allow this type in the model file: one that it names, and that you know.",
 )
 

@@ -82,8 +82,6 @@ def _report(model: BandRegressor, X: Any, y: Any, path: str) -> str:
     if find_spec("plotly") is None:
         return 'not written, plotly is not installed: pip install "sosbands[report]"'
     from sosbands.report import write_report
-    from sosbands.tables import replacing
 
-    with replacing(path) as temporary:
-        write_report(model, X, y, temporary, title="A first band")
+    write_report(model, X, y, path, title="A first band")
     return path

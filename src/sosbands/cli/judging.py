@@ -108,19 +108,17 @@ def report(
     from sosbands.cli.models import load_model
     from sosbands.cli.rows import read_labelled
     from sosbands.report import write_report
-    from sosbands.tables import replacing
 
     stored = load_model(model, trust).predicting(target)
     rows = read_labelled(data, stored.columns, form, drop_missing=drop_missing)
-    with replacing(out) as temporary:
-        write_report(
-            stored.model,
-            rows.X,
-            rows.y,
-            temporary,
-            confidence_level=level or stored.level,
-            title=title,
-        )
+    write_report(
+        stored.model,
+        rows.X,
+        rows.y,
+        out,
+        confidence_level=level or stored.level,
+        title=title,
+    )
     click.echo(f"saved  {out}")
 
 

@@ -35,6 +35,12 @@ def load_model(path: str, trusted: Sequence[str]) -> StoredModel:
         model = load(path, trusted=trusted)
     except ModelFileError as error:
         raise ValueError(_as_option(error)) from error
+    if not isinstance(model, BandRegressor):
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}, and commands need a BandRegressor: use it in "
+            "Python, or save a BandRegressor itself, such as the best_estimator_ of a search or "
+            "one that has the steps of a pipeline as band_transformer"
+        )
     known = describe(path)["metadata"].get(METADATA)
     if known is not None:
         return StoredModel(model, Columns.from_dict(known["columns"]), known["level"])
@@ -56,7 +62,7 @@ def make_estimator(path: str | None, seed: int) -> Any:
     module, _, name = path.rpartition(":" if ":" in path else ".")
     try:
         made = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(
             f"--estimator {path} cannot be imported ({error}): write it as in "
             "sklearn.ensemble.HistGradientBoostingRegressor"

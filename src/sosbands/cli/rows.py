@@ -45,7 +45,7 @@ def read_training(
     drop: Sequence[str],
     categorical: Sequence[str],
     groups: str | None,
-    max_categories: int,
+    max_categories: int | None,
     drop_missing: bool,
 ) -> LabelledRows:
     """All rows of a file, and what its columns are."""

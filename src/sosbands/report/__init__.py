@@ -6,13 +6,13 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from numpy.typing import ArrayLike
 
 from sosbands.evaluation import PredictedRows
 from sosbands.report.contents import contents
 from sosbands.report.page import assemble, plotly_script
+from sosbands.tables import replacing
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
@@ -43,13 +43,9 @@ def write_report(
         fault = "is a folder" if target.is_dir() else "is in a folder that does not exist"
         raise OSError(f"the report cannot be written: {target} {fault}; give the path of a file")
     text = render_report(model, X, y, confidence_level=confidence_level, title=title)
-    part = target.with_name(f".{target.name}.{uuid4().hex[:8]}.part")
-    try:
+    with replacing(os.fspath(path)) as temporary:
         # Half of a surrogate pair, in a name or the title, has no other encoding.
-        part.write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        Path(temporary).write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
 
 
 def render_report(
