@@ -21,6 +21,7 @@ from benchmarks.record import power_of_ten
 
 COLOURS = {"SDP": "tab:green", "Accelerated": "tab:orange", "Newton": "tab:blue"}
 STYLES = {1e-2: ":", 1e-3: "--", 1e-4: "-"}
+SDP_TOL, SDP_STYLE = 1e-6, "-."
 # The paper's table 'computation time', device CPU, mean seconds.
 PAPER_SIZES = (100, 200, 300, 400, 500, 600, 800, 1000)
 PAPER_SECONDS = {
@@ -36,19 +37,20 @@ def draw(results: Mapping[str, Any], path: Path) -> None:
     """Draw what there is."""
     table = results.get("timing_table", {"records": []})["records"]
     programs = results.get("sdp_ratio", {"records": []})["records"]
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 6), layout="constrained")
     for tol, style in STYLES.items():
         axes.loglog(PAPER_SIZES, PAPER_SECONDS[tol], style, color="0.7", lw=1.5, zorder=1)
         for solver in ("Accelerated", "Newton"):
             plot(axes, curve(table, solver, tol), COLOURS[solver], style)
-    plot(axes, curve(programs, "SDP", 1e-6), COLOURS["SDP"], "-")
+    plot(axes, curve(programs, "SDP", SDP_TOL), COLOURS["SDP"], SDP_STYLE)
     axes.set(
         xlabel="number of rows n",
         ylabel="seconds, one core",
         title="Test case 1, a = b = 0, θᶠ = 0.3: time to a certified gap",
     )
     axes.grid(which="major", color="0.92")
-    axes.legend(handles=legend(), fontsize="small", loc="upper right")
+    capped = any(record["capped"] for record in [*table, *programs])
+    figure.legend(handles=legend(capped), fontsize="small", loc="outside lower center", ncols=2)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -75,16 +77,19 @@ def plot(axes: Axes, points: Curve, colour: str, style: str) -> None:
     axes.loglog(n[capped], seconds[capped], "^", color=colour, ms=8)
 
 
-def legend() -> list[Line2D]:
-    """Colours for the solvers, line styles for the tolerances."""
+def legend(capped: bool) -> list[Line2D]:
+    """Colours for the solvers, line styles for the tolerances, and the arrow if there is one."""
     labels = {
-        "SDP": "SDP (SCS, form A), gap 1e-6",
+        "SDP": "SDP (SCS, form A)",
         "Accelerated": "Accelerated (the paper's algorithm)",
         "Newton": "Newton",
     }
     handles = [Line2D([], [], color=COLOURS[name], label=label) for name, label in labels.items()]
     handles.append(Line2D([], [], color="0.7", label="dual solver, CPU, as published"))
-    for tol, style in STYLES.items():
+    if capped:
+        bound = "stopped by the time limit: a lower bound"
+        handles.append(Line2D([], [], color="black", ls="", marker="^", ms=8, label=bound))
+    for tol, style in (STYLES | {SDP_TOL: SDP_STYLE}).items():
         handles.append(
             Line2D([], [], color="black", ls=style, lw=1, label=f"gap {power_of_ten(tol)}")
         )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from experiments.experiment import Experiment
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FOLDER = Path(__file__).parent / "figures"
 
@@ -36,3 +40,12 @@ def draw(experiment: Experiment, results: pd.DataFrame, folder: Path) -> Path:
         figure.savefig(path)
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     return path
+
+
+def mark_places(axes: Axes, places: dict[str, float]) -> None:
+    """A dashed vertical line for each colour; where several share a place, they take turns."""
+    for place in sorted(set(places.values())):
+        sharing = [colour for colour, x in places.items() if x == place]
+        for turn, colour in enumerate(sharing):
+            dashes = (6 * turn, (4, 6 * len(sharing) - 4))
+            axes.axvline(place, color=colour, linestyle=dashes, linewidth=1.2)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9
 # Shares of the inputs that a curve leaves out at either end, and points on the curve.
-_TAIL, _POINTS = 0.002, 161
+TAIL, _POINTS = 0.002, 161
 
 
 def grid(truth: Case) -> Array:
     """Inputs of a curve, shape (n, 1): all but the outermost of those that are likely."""
     X = truth.sample_inputs(10_000, random_state=0)[:, 0]
-    return np.linspace(*np.quantile(X, [_TAIL, 1 - _TAIL]), _POINTS)[:, None]
+    return np.linspace(*np.quantile(X, [TAIL, 1 - TAIL]), _POINTS)[:, None]
 
 
 def curve(

@@ -103,7 +103,7 @@ def figure(results: pd.DataFrame) -> Figure:
     """A column for each case, a row for each choice of the parameters."""
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(16, 10))
+    drawing = Figure(figsize=(12, 8.5))
     grid = drawing.subplots(len(VARIANTS), len(PUBLISHED), sharex="col", sharey="col")
     chosen = results[results["seed"] == 0]
     for (i, (variant, label)), (j, number) in product(
@@ -120,6 +120,10 @@ def figure(results: pd.DataFrame) -> Figure:
             axes.set_ylabel(f"{label}\ny")
         if i == len(VARIANTS) - 1:
             axes.set_xlabel("x")
+    drawing.suptitle(
+        f"n = {N}, {SHOWN} of the rows shown; "
+        f"curves leave out the outermost {200 * band_curves.TAIL:g} % of inputs"
+    )
     handles, labels = grid[0, 0].get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return drawing

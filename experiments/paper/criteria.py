@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
+from experiments.figures import mark_places
 from experiments.methods._scores import rescaled
 from sosbands import BandProblem, Newton, Solution
 from sosbands.datasets import Case, case
@@ -111,13 +112,18 @@ def local_maxima(curves: Array) -> Array:
 
 def draw_criterion(axes: Axes, results: pd.DataFrame, criterion: str, title: str) -> None:
     """One curve for each b, its interval, and its maximum as a dashed line."""
-    for place, (b, curve) in enumerate(results.groupby("width_weight")):
+    best = {}
+    curves = list(results.groupby("width_weight"))
+    for place, (b, curve) in enumerate(curves):
         x, color = curve["lengthscale"], f"C{place}"
-        axes.plot(x, curve[criterion], ".-", color=color, label=f"b = {b:g}")
+        # Small b hardly differ: thinner lines on wider ones leave all of them visible.
+        width = 1.2 * 1.4 ** (len(curves) - 1 - place)
+        axes.plot(x, curve[criterion], color=color, lw=width, label=f"b = {b:g}")
         axes.fill_between(
             x, curve[f"{criterion}_low"], curve[f"{criterion}_high"], color=color, alpha=0.15
         )
-        axes.axvline(x[curve[criterion].idxmax()], color=color, linestyle="--", linewidth=1)
+        best[color] = x[curve[criterion].idxmax()]
+    mark_places(axes, best)
     axes.set(title=title, xlabel="lengthscale θᶠ", ylabel=CRITERIA[criterion])
     logarithmic_lengthscales(axes)
 

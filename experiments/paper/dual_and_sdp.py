@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from experiments.experiment import Experiment
+from experiments.figures import mark_places
 from experiments.paper import band_curves
 from experiments.paper.band_curves import LEVEL
+from experiments.paper.criteria import logarithmic_lengthscales
 from experiments.paper.held_out_hsic import held_out
 from experiments.paper.preliminary import problems
 from sosbands import SDP, Accelerated, BandRegressor, Newton, Solution, Solver
@@ -104,23 +106,24 @@ def figure(results: pd.DataFrame) -> Figure:
     """The solutions on top of each other; the curve; what the curve is meant to predict."""
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(15, 4.6))
+    drawing = Figure(figsize=(13, 4.6))
     left, middle, right = drawing.subplots(1, 3)
     draw_solutions(left, results[(results["part"] == "solutions") & (results["seed"] == 0)])
     for axes, column in ((middle, "hsic"), (right, "local_gap")):
         draw_curves(axes, results[results["kind"] == "hsic"], column)
     middle.set(title="case 1, n = 1000: HSIC, 5 folds", ylabel="HSIC of r² and f")
     right.set(
-        title="what θᶠ leads to after calibration", ylabel="mean |local coverage − 0.9|", ylim=0
+        title="case 1, n = 1000: after calibration", ylabel="mean |local coverage − 0.9|", ylim=0
     )
     middle.legend(fontsize="small")
+    right.legend(fontsize="small", loc="lower right")
     return drawing
 
 
 def draw_solutions(axes: Axes, rows: pd.DataFrame) -> None:
     """Mean and band of every solver; they can hardly be told apart."""
     dots = rows[rows["kind"] == "point"]
-    axes.plot(dots["x"], dots["y"], ".", color="0.6", ms=4)
+    axes.plot(dots["x"], dots["y"], ".", color="0.6", ms=4, label="training rows")
     styles: tuple[dict[str, Any], ...] = (
         {"color": "C0", "lw": 5},
         {"color": "C1", "lw": 2.5},
@@ -132,18 +135,20 @@ def draw_solutions(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(line["x"], line["band_low"], **style)
         axes.plot(line["x"], line["band_high"], **style)
     axes.set(title="case 1, n = 100, θᶠ = 0.4: m and m ± √f", xlabel="x", ylabel="y")
-    axes.legend(fontsize="small")
+    axes.margins(y=0.2)
+    axes.legend(fontsize="small", loc="lower left")
 
 
 def draw_curves(axes: Axes, rows: pd.DataFrame, column: str) -> None:
     """One curve for each seed, with the θᶠ that HSIC chooses as a dashed line."""
+    chosen = {}
     for place, (seed, curve) in enumerate(rows.groupby("seed")):
-        axes.plot(
-            curve["lengthscale"], curve[column], ".-", color=f"C{place}", label=f"seed {seed}"
-        )
-        best = curve.loc[curve["hsic"].idxmax(), "lengthscale"]
-        axes.axvline(best, color=f"C{place}", linestyle="--", lw=1)
-    axes.set(xscale="log", xlabel="θᶠ (dashed: chosen by HSIC)")
+        color = f"C{place}"
+        axes.plot(curve["lengthscale"], curve[column], ".-", color=color, label=f"seed {seed}")
+        chosen[color] = curve.loc[curve["hsic"].idxmax(), "lengthscale"]
+    mark_places(axes, chosen)
+    axes.set_xlabel("lengthscale θᶠ (dashed: chosen by HSIC)")
+    logarithmic_lengthscales(axes)
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

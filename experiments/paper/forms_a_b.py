@@ -34,6 +34,17 @@ MODELS = {
     ("B", 0.0): "B, λ₂ = 0",
 }
 WEIGHTS = (0.0, 10.0)
+# Unsolved or not ↦ how a run is drawn.
+MARKS: dict[bool, dict[str, Any]] = {
+    False: {"marker": "o", "color": "C0", "alpha": 0.5, "ls": "", "ms": 4, "label": "one problem"},
+    True: {
+        "marker": "x",
+        "color": "C3",
+        "ls": "",
+        "ms": 6,
+        "label": f"stopped at the limit of {MAX_ITERATIONS} iterations: would have taken longer",
+    },
+}
 
 
 def keys(full: bool) -> list[dict[str, Any]]:
@@ -83,26 +94,30 @@ def timed(solver: SDP, problem: BandProblem) -> dict[str, Any]:
 
 
 def figure(results: pd.DataFrame) -> Figure:
-    """Boxes of the seconds, one panel for each n and b."""
+    """Boxes of the seconds, one panel for each n and b; runs that were cut off are crosses."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     sizes = sorted(results["n"].unique())
-    drawing = Figure(figsize=(11, 3.6 * len(sizes)))
+    drawing = Figure(figsize=(11, 3.6 * len(sizes) + 0.4))
     grid = drawing.subplots(len(sizes), len(WEIGHTS), sharey=True, squeeze=False)
     for (i, n), (j, b) in product(enumerate(sizes), enumerate(WEIGHTS)):
         axes = grid[i, j]
         here = results[(results["n"] == n) & (results["width_weight"] == b)]
-        groups = [
-            here.loc[(here["form"] == form) & (here["ridge"] == ridge), "seconds"]
-            for form, ridge in MODELS
-        ]
-        axes.boxplot(groups, widths=0.5, showfliers=False)  # every problem is a dot
-        for place, seconds in enumerate(groups, start=1):
-            axes.plot(np.full(len(seconds), place), seconds, ".", color="C0", alpha=0.4, ms=5)
+        groups = [here[(here["form"] == form) & (here["ridge"] == ridge)] for form, ridge in MODELS]
+        seconds = [group["seconds"] for group in groups]
+        # Every problem has a mark of its own.
+        axes.boxplot(seconds, widths=0.5, showfliers=False, medianprops={"color": "black"})
+        for place, group in enumerate(groups, start=1):
+            for unsolved, mark in MARKS.items():
+                shown = group.loc[group["unsolved"] == unsolved, "seconds"]
+                axes.plot(np.full(len(shown), place), shown, **mark)
         axes.set_xticks(range(1, 5), list(MODELS.values()))
         axes.set(yscale="log", title=f"n = {n}, b = {b:g}: {len(groups[0])} problems")
         if j == 0:
             axes.set_ylabel("processor seconds of SCS")
+    handles = [Line2D([], [], **mark) for mark in MARKS.values()]
+    drawing.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return drawing
 
 

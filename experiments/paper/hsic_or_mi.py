@@ -11,7 +11,9 @@ import pandas as pd
 
 from experiments.experiment import Experiment
 from experiments.paper.criteria import (
+    CASE,
     CRITERIA,
+    ROWS,
     chosen,
     criteria,
     data,
@@ -44,9 +46,10 @@ def figure(results: pd.DataFrame) -> Figure:
 
     drawing = Figure(figsize=(11, 7.5))
     panels = drawing.subplots(2, 2)
-    first = results[results["seed"] == results["seed"].min()]
+    seed = results["seed"].min()
+    first = results[results["seed"] == seed]
     for axes, (criterion, label) in zip(panels[0], CRITERIA.items(), strict=True):
-        draw_criterion(axes, first, criterion, f"{label}, first data set, 90 % intervals")
+        draw_criterion(axes, first, criterion, f"{label} of seed {seed}, 90 % intervals")
     panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     marks = {"hsic": ("o", "0.2"), "mi": ("^", "C4")}
     for place, (criterion, label) in enumerate(CRITERIA.items()):
@@ -61,9 +64,12 @@ def figure(results: pd.DataFrame) -> Figure:
     panels[1, 0].set(title="the lengthscale of each data set", xlabel="chosen lengthscale θᶠ")
     panels[1, 1].set(
         title="what the choice costs",
-        xlabel="mean |local coverage − 0.9|, above that of the best lengthscale",
+        xlabel="mean |local coverage − 0.9| minus that of the best θᶠ",
     )
+    number = results["seed"].nunique()
+    drawing.suptitle(f"case {CASE}, n = {ROWS}: one data set above, all {number} below")
     for axes in panels[1]:
+        axes.set_ylabel("weight b (vertical spread: random)")
         axes.set_yticks(range(len(WIDTH_WEIGHTS)), [f"b = {b:g}" for b in WIDTH_WEIGHTS])
     panels[1, 1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     return drawing

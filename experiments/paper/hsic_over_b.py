@@ -11,6 +11,7 @@ import pandas as pd
 from experiments.experiment import Experiment
 from experiments.paper import band_curves
 from experiments.paper.criteria import (
+    CASE,
     ROWS,
     TOL,
     calibrated,
@@ -59,12 +60,13 @@ def figure(results: pd.DataFrame) -> Figure:
     """HSIC of one data set, and two of its bands."""
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(13, 4.6))
+    drawing = Figure(figsize=(13, 5))
     panels = drawing.subplots(1, 3, width_ratios=(1.2, 1, 1))
     shown = results[results["seed"] == SHOWN["seed"]]
     values = shown[shown["kind"] == "criterion"]
     draw_criterion(panels[0], values, "hsic", "HSIC with 90 % intervals, maxima dashed")
     panels[0].legend()
+    drawing.suptitle(f"case {CASE}, n = {ROWS}, one data set (seed {SHOWN['seed']})")
     bands = shown[shown["kind"] != "criterion"]
     at_ten = values[values["width_weight"] == SHOWN["width_weight"]]
     best = chosen(at_ten, "hsic")["lengthscale"].item()

@@ -105,7 +105,8 @@ def figure(results: pd.DataFrame) -> Figure:
     )
     labels = ("a", "λ₂", "λ₁ or b", "λ₁ or b")
     for axes, title, label in zip(panels, titles, labels, strict=True):
-        axes.set(title=title, xlabel=label, ylabel="relative to the median of the case")
+        scale = "log axis" if axes.get_yscale() == "log" else "linear axis, zoomed in"
+        axes.set(title=title, xlabel=label, ylabel=f"÷ median of the case ({scale})")
     for axes in panels[1:3]:
         axes.yaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10]))
         axes.yaxis.set_major_formatter("{x:g}")

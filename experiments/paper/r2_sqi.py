@@ -98,7 +98,7 @@ def figure(results: pd.DataFrame) -> Figure:
     """A column for each method: its band, and the widths over the quantiles of the errors."""
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(4 * len(METHODS), 7.5))
+    drawing = Figure(figsize=(3.2 * len(METHODS), 7.5))
     top, bottom = drawing.subplots(2, len(METHODS), sharex="row", sharey="row")
     first = results[results["seed"] == FIRST_SEED]
     for upper, lower, method in zip(top, bottom, METHODS, strict=True):
@@ -108,20 +108,26 @@ def figure(results: pd.DataFrame) -> Figure:
         draw_bins(lower, here)
     top[0].set_ylabel("y")
     bottom[0].set_ylabel("median width of the bin")
-    handles, labels = top[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    drawing.suptitle(f"case 1, n = {N}, one data set (seed {FIRST_SEED})")
+    drawing.legend(
+        handles=[h for axes in (top[0], bottom[0]) for h in axes.get_legend_handles_labels()[0]],
+        loc="outside lower center",
+        ncols=3,
+    )
     return drawing
 
 
 def draw_bins(axes: Axes, rows: pd.DataFrame) -> None:
     """The bins, and the line through the origin that R²_SQI is about."""
     q, w = (rows.loc[rows["kind"] == "bin", column].to_numpy() for column in ("error", "width"))
-    axes.plot(q, w, "k.", ms=5)
+    axes.plot(q, w, "k.", ms=5, label=f"one of {BINS} bins of the width")
     end = 1.05 * q.max()
-    axes.plot([0, end], [0, end * (q @ w) / (q @ q)], color="C3", lw=1.5)
+    slope = (q @ w) / (q @ q)
+    axes.plot([0, end], [0, end * slope], "C1-.", lw=1.8, label="line through 0, for R²_SQI")
     value = rows.loc[rows["kind"] == "number", "r2_sqi"].iloc[0]
     digits = 2 if value > -10 else 0
-    axes.set(xlabel="0.9-quantile of |y − m(x)| in the bin", title=f"R²_SQI = {value:.{digits}f}")
+    title = f"R²_SQI = {value:.{digits}f}".replace("-", "−")
+    axes.set(xlabel="0.9-quantile of |y − m(x)|", title=title)
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

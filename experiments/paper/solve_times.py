@@ -27,6 +27,7 @@ from sosbands.datasets import case
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 TOLERANCES = (1e-2, 1e-3, 1e-4)
 STEPS, RATE = 10_000, 1e-2
@@ -35,6 +36,8 @@ TITLES = {
     "accelerated": "dual (Accelerated)",
     "newton": "dual (Newton)",
 }
+COLOURS = dict(zip(TITLES, ("C3", "C1", "C0"), strict=True))
+STYLES = dict(zip(TOLERANCES, (":", "--", "-"), strict=True))
 # Solver ↦ sizes: reduced, and the paper's.
 SIZES = {
     "sdp": ((50, 100, 150), (50, 100, 150, 200, 300)),
@@ -93,38 +96,58 @@ def timed(name: str, solver: Solver, problem: BandProblem) -> dict[str, Any]:
 def figure(results: pd.DataFrame) -> Figure:
     """Seconds against n, and how many times longer than `Newton` the others take."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
-    drawing = Figure(figsize=(12, 5))
+    drawing = Figure(figsize=(11, 5.4))
     left, right = drawing.subplots(1, 2)
-    draw(left, table(results), "median_seconds")
-    draw(right, ratios(results), "ratio")
+    medians = table(results)
+    compared = medians.merge(ratios(results), on=["measured", "tol", "n"])
+    draw(left, medians, "median_seconds")
+    draw(right, compared, "ratio")
     left.set(
         title="case 1: processor seconds of one solve",
         ylabel="seconds (median of the seeds)",
     )
-    right.set(title="÷ Newton in the same unit of work", ylabel="times as long (median)")
-    left.legend(fontsize="small", ncols=2, title="solver and tolerance")
-    compared = sorted(ratios(results)["n"].unique())
-    right.set_xticks(compared, list(map(str, compared)))
-    right.minorticks_off()
+    right.set(
+        title="how many times as long as Newton on the same data",
+        ylabel="seconds ÷ seconds of Newton (median of the seeds)",
+    )
+    sizes = sorted(compared["n"].unique())
+    right.set_xticks(sizes, list(map(str, sizes)))
+    right.xaxis.set_minor_locator(NullLocator())
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_formatter("{x:g}")
+    drawing.legend(handles=legend(), loc="outside lower center", ncols=3)
     return drawing
 
 
 def draw(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    """A line for each solver and tolerance."""
-    styles = dict(zip(TOLERANCES, (":", "--", "-"), strict=True))
-    colors = dict(zip(TITLES, ("C3", "C1", "C0"), strict=True))
+    """A line for each solver and tolerance; hollow where a gap is above the tolerance."""
     for (name, tol), line in rows.groupby(["measured", "tol"], sort=False):
-        axes.plot(
-            line["n"],
-            line[column],
-            marker="o",
-            ms=4,
-            linestyle=styles[tol],
-            color=colors[name],
-            label=f"{TITLES[name]}, {tol:g}",
-        )
+        axes.plot(line["n"], line[column], STYLES[tol], color=COLOURS[name])
+        for reached, fill in ((True, COLOURS[name]), (False, "white")):
+            points = line[(line["reached"] == 1) == reached]
+            axes.plot(points["n"], points[column], "o", color=COLOURS[name], mfc=fill, ms=5)
     axes.set(xscale="log", yscale="log", xlabel="rows n")
+
+
+def legend() -> list[Line2D]:
+    """Colours for the solvers, line styles for the tolerances, hollow points for larger gaps."""
+    from matplotlib.lines import Line2D
+
+    solvers = [Line2D([], [], color=COLOURS[name], label=TITLES[name]) for name in TITLES]
+    gaps = [
+        Line2D([], [], color="black", ls=style, label=f"tolerance {tol:g}")
+        for tol, style in STYLES.items()
+    ]
+    ends = [
+        Line2D([], [], color="black", ls="", marker="o", ms=5, mfc=fill, label=label)
+        for fill, label in (
+            ("black", "certified gap ≤ tolerance for every seed"),
+            ("white", "certified gap > tolerance for a seed or more"),
+        )
+    ]
+    return [*solvers, *gaps, *ends]
 
 
 def table(results: pd.DataFrame) -> pd.DataFrame:

@@ -168,6 +168,19 @@ def test_no_results_say_what_to_run(store: Store) -> None:
         store.load()
 
 
+def test_lines_at_the_same_place_are_both_visible() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    canvas = FigureCanvasAgg(Figure(figsize=(2, 2)))
+    axes = canvas.figure.add_axes((0, 0, 1, 1), frameon=False)
+    figures.mark_places(axes, {"red": 0.5, "blue": 0.5})
+    canvas.draw()
+    red, green, blue, _ = np.moveaxis(np.asarray(canvas.buffer_rgba(), int), 2, 0)
+    assert (red - np.maximum(green, blue)).max() > 100
+    assert (blue - np.maximum(green, red)).max() > 100
+
+
 def test_a_figure_needs_results_alone(store: Store, tmp_path: Path) -> None:
     run(declared(), store, jobs=1)
     measured.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments import store
@@ -41,6 +42,12 @@ def test_intervals_of_a_criterion_hold_its_value() -> None:
     found = criteria.criteria(f * rng.standard_normal(100) ** 2, f, 0, ("hsic", "mi"))
     for name in ("hsic", "mi"):
         assert found[f"{name}_low"] < found[name] < found[f"{name}_high"]
+
+
+def test_a_figure_says_what_it_cuts_off() -> None:
+    assert adaptivity.left_out(pd.Series([-30.0, -2.0, 0.5])) == "2 of 3 below −1,\nmedian −2.0"
+    assert adaptivity.left_out(pd.Series([-0.9, 0.5])) == ""
+    assert adaptivity.left_out(pd.Series([], dtype=float)) == "has no mean"
 
 
 def test_scores_without_a_mean_are_those_of_quantile_regression() -> None:

@@ -181,7 +181,7 @@ def test_the_report_reads_the_results_alone(folders):
         "summary.md",
         "ranks.png",
     ]
-    assert "| sosbands | 1 | 1.25 | 1.00 |" in written[0].read_text()
+    assert "| sosbands, around boosting | 1 | 1.25 | 1.00 |" in written[0].read_text()
     assert "## Development sets, level 0.9" in written[2].read_text()
 
 
