@@ -72,12 +72,9 @@ class Parts:
         check_consistent_length(X, outputs)
         _check_sizes(len(outputs), test_size=test_size, calibration_size=calibration_size)
         together = None if groups is None else numbered(groups)
-        try:
-            rest, test = calibration_split(
-                len(outputs), test_size, cv=5, groups=together, seed=seed
-            )
-        except ValueError as error:  # which speaks of the only share that it knows
-            raise ValueError(str(error).replace("calibration_size", "test_size")) from error
+        rest, test = calibration_split(
+            len(outputs), test_size, cv=5, groups=together, seed=seed, name="test_size"
+        )
         of_rest = None if together is None else together[rest]
         train, cal = calibration_split(len(rest), calibration_size, cv=5, groups=of_rest, seed=seed)
         cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,18 +17,16 @@ from sosbands.calibrator import Calibrator, learn_folds
 from sosbands.conformal import (
     ClusteredCalibration,
     GroupCalibration,
-    Groups,
     PlusCalibration,
-    SignedCalibration,
     checked_levels,
 )
 from sosbands.inputs import row_blocks
 from sosbands.learned_band import BandLearner, LearnedBand
+from sosbands.notices import warn_of_frozen, warn_of_shortage, warn_of_status, warn_of_unseen
 from sosbands.settings import BandSettings
-from sosbands.solvers import Solution, Status
 from sosbands.splits import calibration_split, numbered
 from sosbands.types import Array, Indices
-from sosbands.validation import labelled_rows, new_rows
+from sosbands.validation import check_limits, fitting_rows, new_rows
 
 _MODES = ("split", "cv+", "localized", None)
 
@@ -290,25 +286,23 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         settings = BandSettings.of(self)
-        X, y = self._training_rows(X, y)
+        if self.calibration not in _MODES:
+            raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
+        check_limits(self.y_min, self.y_max)
+        X, y = fitting_rows(self, X, y, reset=True)
         together = None if groups is None else numbered(groups)
         if together is not None and len(together) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.estimator, FrozenEstimator):
-            warnings.warn(
-                "the estimator is frozen: the rows that trained it must not be among those given "
-                "to fit, or the intervals will be too narrow",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn_of_frozen()
         learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
         if self.calibration == "cv+":
             self._fit_folds(X, y, together, learner)
         else:
             self._fit_split(X, y, together, learner)
         for learned in (self.band_, *self._calibrator.folds):
-            _warn_of_status(learned.band.solution)
+            warn_of_status(learned.band.solution)
         return self
 
     def conformalize(
@@ -336,8 +330,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("give groups or weights to conformalize, not both")
         check_is_fitted(self)
         given = weights(X) if callable(weights) else weights
-        X, y = labelled_rows(self, X, y, reset=False)
-        self._check_limits(y)
+        X, y = fitting_rows(self, X, y, reset=False)
         ratio = weights if callable(weights) else None
         self._calibrate(X, y, groups=groups, weights=given, ratio=ratio)
         return self
@@ -372,8 +365,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "use conformalize with the new rows alone"
             )
         companions = self._calibrator.companions(X, groups, weights)
-        X, y = labelled_rows(self, X, y, reset=False)
-        self._check_limits(y)
+        X, y = fitting_rows(self, X, y, reset=False)
         self._record(self._calibrator.extended(X, y, companions))
         return self
 
@@ -428,16 +420,12 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         levels, scalar = checked_levels(confidence_level)
-        if self.calibration_ is None:
-            raise NotFittedError(
-                "predict_interval needs calibration rows: call conformalize(X_cal, y_cal) first, "
-                'or fit with calibration="split"'
-            )
+        self._check_calibrated("predict_interval")
         companions = self._calibrator.companions(X, groups, weights)
         X = new_rows(self, X)
-        _warn_of_shortage(self.calibration_, levels)
+        warn_of_shortage(self.calibration_, levels)
         if isinstance(self.calibration_, GroupCalibration):
-            _warn_of_unseen(self.calibration_, companions[0])
+            warn_of_unseen(self.calibration_, companions[0])
         out = self._clipped(self._calibrator.intervals(X, levels, companions))
         return out[:, :, 0] if scalar else out
 
@@ -459,11 +447,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         levels, scalar = checked_levels(quantiles, name="quantiles")
-        if self.calibration_ is None:
-            raise NotFittedError(
-                "predict_quantiles needs calibration rows: call conformalize(X_cal, y_cal) first, "
-                'or fit with calibration="split"'
-            )
+        self._check_calibrated("predict_quantiles")
         signed = self._calibrator.signed
         if signed is None:
             raise ValueError(
@@ -472,7 +456,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 'symmetric=True and calibration="split"'
             )
         X = new_rows(self, X)
-        _warn_of_shortage(signed, levels)
+        warn_of_shortage(signed, levels)
         mean, scale = self.band_.mean_and_scale(X)
         q = signed.quantiles(levels)
         with np.errstate(invalid="ignore"):
@@ -542,73 +526,14 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._calibrator = calibrator
         self.calibration_ = calibrator.calibration
 
+    def _check_calibrated(self, method: str) -> None:
+        if self.calibration_ is None:
+            raise NotFittedError(
+                f"{method} needs calibration rows: call conformalize(X_cal, y_cal) first, "
+                'or fit with calibration="split"'
+            )
+
     def _clipped(self, values: Array) -> Array:
         low = -np.inf if self.y_min is None else self.y_min
         high = np.inf if self.y_max is None else self.y_max
         return np.clip(values, low, high, out=values)
-
-    def _training_rows(self, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-        """X and y of `fit`, and the parameters that only the estimator knows, checked."""
-        if self.calibration not in _MODES:
-            raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
-        low, high = self.y_min, self.y_max
-        for name, value in (("y_min", low), ("y_max", high)):
-            if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
-        if low is not None and high is not None and not low < high:
-            raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
-        X, y = labelled_rows(self, X, y, reset=True)
-        self._check_limits(y)
-        return X, y
-
-    def _check_limits(self, y: Array) -> None:
-        """Intervals are clipped at the limits, so that outputs beyond them would never be held."""
-        low, high = self.y_min, self.y_max
-        if (low is not None and y.min() < low) or (high is not None and y.max() > high):
-            raise ValueError(
-                f"y goes from {y.min():g} to {y.max():g}, beyond y_min={low!r} and y_max={high!r}: "
-                "correct the limits, or the data"
-            )
-
-
-def _warn_of_status(solution: Solution) -> None:
-    """Say so if a band was not found, or has no width."""
-    if not solution.status.optimal:
-        warnings.warn(
-            f"the band problem was solved to a gap of {solution.gap:.1e} only: "
-            f"{solution.status.value}; intervals stay valid, but may be wider than need be",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    elif solution.status is Status.ZERO_SCALE:
-        warnings.warn(f"the band has no width: {solution.status.value}", stacklevel=3)
-
-
-def _warn_of_unseen(calibration: GroupCalibration, groups: Groups) -> None:
-    """Say so if rows belong to groups that have not calibrated, by another spelling perhaps."""
-    unseen = [name for name in groups if name not in calibration.by_group]
-    if unseen:
-        known = ", ".join(map(repr, list(calibration.by_group)[:3]))
-        warnings.warn(
-            f"{len(unseen)} of {len(groups)} rows are of groups that did not calibrate, such as "
-            f"{unseen[0]!r} (those that did: {known}, …): their intervals are infinite",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_of_shortage(calibration: Any, levels: Sequence[float]) -> None:
-    """Say so if some intervals have to be infinite."""
-    needed = calibration.shortage(levels)
-    if needed is not None:
-        kind = "rows in every group" if isinstance(calibration, GroupCalibration) else "rows"
-        if isinstance(calibration, ClusteredCalibration):
-            kind = f"groups, got {calibration.size}"
-        signed = isinstance(calibration, SignedCalibration)
-        hardest = max(levels, key=lambda level: max(level, 1 - level) if signed else level)
-        warnings.warn(
-            f"a level of {hardest:g} needs at least {needed} calibration {kind}: intervals "
-            "without them are infinite",
-            UserWarning,
-            stacklevel=3,
-        )

@@ -18,35 +18,39 @@ from sosbands.tuning import Folds
 from sosbands.types import Array, Indices
 
 
-def calibration_rows(n: int, size: float | int) -> int:
-    """How many of n rows calibrate: a share, or a number."""
+def calibration_rows(n: int, size: float | int, *, name: str = "calibration_size") -> int:
+    """How many of n rows calibrate: a share, or a number, that goes by this name."""
     share = isinstance(size, Real) and not isinstance(size, Integral)
     if (
         isinstance(size, bool)
         or not isinstance(size, Real)
         or not (0 < size < 1 if share else size >= 1)
     ):
-        raise ValueError(
-            f"calibration_size must be a share in (0, 1) or a number of rows >= 1, got {size!r}"
-        )
+        raise ValueError(f"{name} must be a share in (0, 1) or a number of rows >= 1, got {size!r}")
     count = max(1, round(float(size) * n)) if share else int(size)
-    _check_training_rows(n - count, n, size)
+    _check_training_rows(n - count, n, size, name)
     return count
 
 
-def _check_training_rows(left: int, n: int, size: float | int) -> None:
+def _check_training_rows(left: int, n: int, size: float | int, name: str) -> None:
     if left < 5:
         raise ValueError(
-            f"calibration_size={size!r} leaves {left} of {n} rows to learn from, at least 5 "
+            f"{name}={size!r} leaves {left} of {n} rows to learn from, at least 5 "
             "are needed: lower it"
         )
 
 
 def calibration_split(
-    n: int, size: float | int, *, cv: Any, groups: Indices | None, seed: int
+    n: int,
+    size: float | int,
+    *,
+    cv: Any,
+    groups: Indices | None,
+    seed: int,
+    name: str = "calibration_size",
 ) -> tuple[Indices, Indices]:
     """Pre-training and calibration rows: at random, by whole groups, or the last in time."""
-    count = calibration_rows(n, size)
+    count = calibration_rows(n, size, name=name)
     if isinstance(cv, TimeSeriesSplit):
         if groups is not None:
             raise ValueError("groups and TimeSeriesSplit contradict each other: give one of them")
@@ -55,7 +59,7 @@ def calibration_split(
         _check_groups(groups)
         splitter = GroupShuffleSplit(1, test_size=count / n, random_state=seed)
         train, held_out = next(splitter.split(np.zeros(n), groups=groups))
-        _check_training_rows(len(train), n, size)
+        _check_training_rows(len(train), n, size, name)
         return np.sort(train), np.sort(held_out)
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[count:]), np.sort(order[:count])

@@ -6,6 +6,7 @@ an `estimator` or a `band_transformer`, anything with rows and columns to a `ban
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,28 @@ from sosbands.inputs import is_frame
 from sosbands.types import Array
 
 _MIN_ROWS = 10
+
+
+def check_limits(low: Any, high: Any) -> None:
+    """Raise an error if y_min and y_max are no limits of outputs."""
+    for name, value in (("y_min", low), ("y_max", high)):
+        if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
+            raise ValueError(f"{name} must be a number or None, got {value!r}")
+    if low is not None and high is not None and not low < high:
+        raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
+
+
+def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
+    """Rows that train or calibrate: their outputs are within y_min and y_max."""
+    X, outputs = labelled_rows(estimator, X, y, reset=reset)
+    low, high = estimator.y_min, estimator.y_max
+    # Intervals are clipped at the limits, so that outputs beyond them would never be held.
+    if (low is not None and outputs.min() < low) or (high is not None and outputs.max() > high):
+        raise ValueError(
+            f"y goes from {outputs.min():g} to {outputs.max():g}, beyond y_min={low!r} and "
+            f"y_max={high!r}: correct the limits, or the data"
+        )
+    return X, outputs
 
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:

@@ -24,6 +24,7 @@ class Calibration:
     """Scores of calibration rows; ascending once constructed, with what belongs to them."""
 
     scores: Array
+    unit: ClassVar[str] = "rows"  # what is exchangeable
     _companions: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -31,7 +32,7 @@ class Calibration:
 
     @property
     def size(self) -> int:
-        """How many there are of what is exchangeable: rows, if nothing else is said."""
+        """How many units calibrate."""
         return len(self.scores)
 
     def shortage(self, levels: Sequence[float]) -> int | None:
@@ -144,6 +145,7 @@ class ClusteredCalibration(Calibration):
     """
 
     clusters: Indices
+    unit: ClassVar = "groups"  # as users call them
     _companions: ClassVar = ("clusters",)
 
     def __post_init__(self) -> None:

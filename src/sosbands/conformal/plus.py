@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,14 +31,20 @@ class PlusCalibration:
     """
 
     scores_by_fold: tuple[Array, ...]
+    unit: ClassVar[str] = "rows"
 
     def __post_init__(self) -> None:
         folds = tuple(np.sort(checked_scores(scores)) for scores in self.scores_by_fold)
         object.__setattr__(self, "scores_by_fold", folds)
 
+    @property
+    def size(self) -> int:
+        """How many rows calibrate."""
+        return sum(map(len, self.scores_by_fold))
+
     def shortage(self, levels: Sequence[float]) -> int | None:
         """The rows that a bounded interval needs at the largest level; None if they are there."""
-        return row_shortage(levels, sum(map(len, self.scores_by_fold)))
+        return row_shortage(levels, self.size)
 
     def intervals(
         self, families: Sequence[IntervalFamily], levels: Sequence[float], centre: Array
@@ -61,7 +68,7 @@ class PlusCalibration:
                 f"families must hold one band for each of the {len(self.scores_by_fold)} folds, "
                 f"got {len(families)}"
             )
-        m = sum(map(len, self.scores_by_fold))
+        m = self.size
         ranks = [order_rank(level, m) for level in levels]
         upper, opposite, width = (
             np.stack(parts, axis=1)

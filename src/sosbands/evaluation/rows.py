@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import (
     GroupCalibration,
-    PlusCalibration,
     WeightedCalibration,
     checked_levels,
 )
@@ -120,7 +119,7 @@ class PredictedRows:
             extrapolation=model.extrapolation(_safe_indexing(X, sample)),
             names=input_names(model, B.shape[1]),
             units=units,
-            n_calibration=_n_calibration(model),
+            n_calibration=model.calibration_.size,
             seed=random_state,
         )
 
@@ -293,13 +292,6 @@ def _check_calibration(model: BandRegressor) -> None:
                 f"the model was calibrated with {name}, which X and y do not tell: judge "
                 "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
             )
-
-
-def _n_calibration(model: BandRegressor) -> int:
-    calibration = model.calibration_
-    if isinstance(calibration, PlusCalibration):
-        return sum(map(len, calibration.scores_by_fold))
-    return int(calibration.size)
 
 
 def _rounded(value: float, spread: float) -> str:

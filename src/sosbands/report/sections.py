@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sosbands.conformal import (
-    ClusteredCalibration,
-    PlusCalibration,
-    WeightedCalibration,
-    guarantee,
-)
+from sosbands.conformal import PlusCalibration, WeightedCalibration, guarantee
 from sosbands.evaluation import Evaluation, PartCoverage
 from sosbands.evaluation.chance import binomial_bounds
 from sosbands.report.drawn import DrawnRows
@@ -118,8 +113,8 @@ def _uneven(level: float, parts: Sequence[PartCoverage]) -> bool:
 def guarantee_sentence(evaluation: Evaluation, model: BandRegressor) -> str:
     """What the calibration proves."""
     calibration, level = model.calibration_, evaluation.level
-    size, units = count(evaluation.n_calibration), _calibrating(model)
-    start = f"Guaranteed, whatever the distribution, by {size} calibration {units}:"
+    size = count(evaluation.n_calibration)
+    start = f"Guaranteed, whatever the distribution, by {size} calibration {calibration.unit}:"
     if isinstance(calibration, PlusCalibration):
         folds = len(calibration.scores_by_fold)
         proven = guarantee(level, evaluation.n_calibration, folds)
@@ -130,17 +125,12 @@ def guarantee_sentence(evaluation: Evaluation, model: BandRegressor) -> str:
     condition = (
         "whose likelihood ratio the weights are"
         if isinstance(calibration, WeightedCalibration)
-        else f"{'of new groups ' if units == 'groups' else ''}from the same source"
+        else f"{'of new groups ' if calibration.unit == 'groups' else ''}from the same source"
     )
     return (
         f"{start} at least {asked(level)} of new rows {condition} are covered on average; it is "
         "no promise for each single input."
     )
-
-
-def _calibrating(model: BandRegressor) -> str:
-    """What is exchangeable, so that it calibrates."""
-    return "groups" if isinstance(model.calibration_, ClusteredCalibration) else "rows"
 
 
 def unknown(evaluation: Evaluation, drawn: DrawnRows, far: float) -> str:
@@ -246,7 +236,7 @@ def settings(model: BandRegressor, drawn: DrawnRows, evaluation: Evaluation) -> 
         ["sides", "one width, symmetric" if model.symmetric_ else "two, not symmetric"],
         ["width weight b", number(model.width_weight_)],
         ["training rows", count(model.n_train_)],
-        [f"calibration {_calibrating(model)}", count(evaluation.n_calibration)],
+        [f"calibration {model.calibration_.unit}", count(evaluation.n_calibration)],
         ["outliers left out", count(model.n_outliers_)],
         *_lengthscales(model, drawn),
     ]
