@@ -174,4 +174,4 @@ def exact_coverage(n: int, level: float, splits: int) -> tuple[float, float]:
     variance = expected * (1 - expected) / (m + 2)
     variance += (expected * (1 - expected) - variance) / tests
     error = float(np.sqrt(variance / splits))
-    return float(expected - 3 * error), float(expected + 3 * error)
+    return float(max(0, expected - 3 * error)), float(min(1, expected + 3 * error))
