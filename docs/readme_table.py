@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[1]
 SUMMARY = ROOT / "experiments" / "results" / "real" / "summary.csv"
 LEVEL = 0.9
 BEGIN, END = "<!-- real-data: made by docs/readme_table.py -->\n", "<!-- real-data: end -->"
-WHERE = "The [comparison on real data](docs/real-data.md) says what is compared, and how.\n"
+WHERE = (
+    "More: [what is compared](experiments/real/README.md), [all ranks]"
+    "(experiments/results/real/summary.md), [what follows and what does not](docs/real-data.md).\n"
+)
 # Without a model to put a band around: as in the first example of the README.
 ALONE = "sosbands, kernel mean"
 NOTES = (
@@ -59,8 +62,8 @@ def _alone(found: pd.DataFrame, groups: list[str]) -> str:
         return ""
     ranks = " and ".join(f"{rows.loc[group, 'interval_score_rank']:.2f}" for group in groups)
     return (
-        " `BandRegressor()` without a model, around its kernel mean, would have average ranks of "
-        f"{ranks} in interval score in the place of ours."
+        " If `BandRegressor()` without a model, around its kernel mean, stood in the place of ours,"
+        f" its average ranks in interval score would be {ranks}."
     )
 
 
