@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, Ridge
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sosbands import BandRegressor, Newton
+from sosbands.metrics import coverage
 
 MODES = ("split", "cv+", "localized")
 MEANS = [None, LinearRegression()]
@@ -158,8 +160,23 @@ def test_a_constant_output_has_intervals_of_no_width(estimator, calibration, con
 def test_a_constant_output_is_silent_with_default_settings():
     X, _ = rows()
     model = BandRegressor(random_state=0).fit(X, np.full(40, 2.5))
-    assert_array_equal(model.predict_interval(X), 2.5)
+    assert_allclose(model.predict_interval(X), 2.5, rtol=1e-14)
     assert_array_equal(model.predict_scale(X), 0)
+
+
+@pytest.mark.parametrize("constant", [3.7, 7.3, 1e6 + 0.1])
+@pytest.mark.parametrize("calibration", ["split", "cv+"])
+@pytest.mark.parametrize("estimator", [LinearRegression(), HistGradientBoostingRegressor()])
+def test_predictions_that_are_off_by_rounding_have_intervals_of_no_width(
+    estimator, calibration, constant
+):
+    X = np.random.default_rng(0).uniform(size=(25, 2))
+    y = np.full(25, constant)
+    model = BandRegressor(estimator, calibration=calibration, random_state=0).fit(X, y)
+    intervals = model.predict_interval(X, 0.5)
+    assert_allclose(intervals, constant, rtol=1e-13)
+    if calibration == "split":
+        assert coverage(y, intervals) == 1
 
 
 @pytest.mark.parametrize("estimator", MEANS)

@@ -303,6 +303,20 @@ def test_outliers_are_left_out_of_the_band_counted_and_still_calibrate():
     assert band(mean, calibration=None).fit(X, tame).n_outliers_ == 0
 
 
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_soft_band_does_not_see_how_wild_an_outlier_is(symmetric):
+    X, tame = wave(120)
+    scales = []
+    for wild in (0.0, 1e4, 1e9):
+        y = tame.copy()
+        y[5] += wild
+        mean = DummyRegressor(strategy="median")
+        model = band(mean, symmetric=symmetric, calibration=None).fit(X, y)
+        scales.append(model.predict_scale(X).mean())
+    assert 0.5 < scales[1] / scales[0] < 1.5
+    assert scales[2] == pytest.approx(scales[1], rel=1e-3)
+
+
 # Frames and mixed columns
 
 
@@ -447,7 +461,8 @@ def test_a_residual_where_the_band_has_no_width_scores_infinity():
     model = band(calibration=None).fit(X, np.full(20, 3.0))
     assert_array_equal(model.predict_scale(X), 0)
     model.conformalize(X[:4], [3.0, 3.0, 3.0, 3.5])
-    assert_array_equal(model.predict_interval(X[:2], [0.6, 0.8]), [[[3, -INF], [3, INF]]] * 2)
+    intervals = model.predict_interval(X[:2], [0.6, 0.8])
+    assert_allclose(intervals, [[[3, -INF], [3, INF]]] * 2, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("level", "needed"), [(0.5, 1), (0.9, 9), (0.95, 19), (0.99, 99)])

@@ -130,6 +130,23 @@ def test_repeated_rows_do_not_make_new_ones_far(d):
     assert far.distance(points[24:]) < 3
 
 
+@pytest.mark.parametrize("jitter", [1e-4, 1e-3])
+def test_sites_of_uneven_frequency_are_as_far_apart_with_a_jitter_as_without(jitter):
+    rng = np.random.default_rng(0)
+    sites = rng.normal(size=(60, 2))
+    rows = sites[np.minimum(rng.geometric(0.06, 400), 60) - 1]
+    exact = Extrapolation.of(rows, np.random.default_rng(0))
+    near = Extrapolation.of(rows + jitter * rng.normal(size=rows.shape), np.random.default_rng(0))
+    assert 0.5 * exact.unit < near.unit < 2 * exact.unit
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_dense_rows_are_not_taken_for_repeated_ones(d):
+    rows = np.random.default_rng(0).uniform(size=(4000, d))
+    far = Extrapolation.of(rows, np.random.default_rng(0))
+    assert 0 < np.median(far.distance(np.random.default_rng(1).uniform(size=(500, d)))) < 0.5
+
+
 def test_rounding_is_no_variation():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=50), np.where(np.arange(50) % 2, 0.3, 0.1 + 0.2)])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from joblib import Parallel
 from numpy.testing import assert_allclose
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
@@ -31,6 +31,19 @@ def test_the_difficulty_is_the_logarithm_of_the_guess_in_units_of_its_spread():
     assert_allclose(held_out, (logs - logs.mean()) / logs.std(), atol=1e-9)
     assert_allclose(difficulty(Z), held_out, atol=1e-9)
     assert_allclose(difficulty(np.array([[99.0], [-99.0]])), [held_out.max(), held_out.min()])
+
+
+def test_a_model_that_is_exact_on_most_rows_does_not_make_the_others_wild():
+    rng = np.random.default_rng(0)
+
+    def rows(n):
+        X = rng.uniform(size=(n, 2))
+        return X, np.where(X[:, 0] < 0.85, 0.0, 1 + (0.2 + X[:, 1]) * rng.standard_normal(n))
+
+    (X, y), (X_new, _) = rows(300), rows(1000)
+    trees = RandomForestRegressor(30, random_state=0)
+    intervals = BandRegressor(trees, random_state=0).fit(X, y).predict_interval(X_new, 0.9)
+    assert np.diff(intervals, axis=1).max() < 10 * np.abs(y).max()
 
 
 @pytest.mark.parametrize("sides", [(), (2,)])

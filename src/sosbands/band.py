@@ -41,6 +41,10 @@ _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 _NO_SIGNAL, _SHAPES = 1e5, (0.1, 30.0)
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
+# A residual below this fraction of y is none.
+_ROUNDING = 16 * float(np.finfo(float).eps)
+# A residual is wild beyond so many times what one per cent of all residuals exceed.
+_COMMON, _WILD = 0.99, 10.0
 # A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
 _IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
 
@@ -128,8 +132,10 @@ def learn_band(
     inputs, outputs = units(B, y, settings)
     own_mean = preliminary.process is not None
     process = preliminary.process if settings.joint else None
-    residuals = (y - preliminary.predictions) / outputs.scale
+    residuals = _without_rounding(y - preliminary.predictions, y) / outputs.scale
     inliers = _inliers(residuals, settings.remove_outliers)
+    if process is None and settings.soft:
+        residuals = _tamed(residuals, inliers)
     unit = _root_mean_square(residuals[inliers]) if settings.standardize and not process else 1.0
     sees, Z, weights = ScaleInputs.learn(
         B,
@@ -358,6 +364,21 @@ class Rows:
 
 def _root_mean_square(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2))) or 1.0
+
+
+def _without_rounding(residuals: Array, y: Array) -> Array:
+    """Zero where a prediction is as near to y as floats are."""
+    return np.where(np.abs(residuals) <= _ROUNDING * np.abs(y), 0.0, residuals)
+
+
+def _tamed(residuals: Array, inliers: Mask) -> Array:
+    """Residuals with wild ones cut off.
+
+    The optimum does not see how far a soft band misses a row, but units, tuning and solver do:
+    single outputs of 10⁶ would leave no digits for the others.
+    """
+    limit = _WILD * float(np.quantile(np.abs(residuals[inliers]), _COMMON, method="lower"))
+    return np.clip(residuals, -limit, limit) if limit > 0 else residuals
 
 
 def _inliers(residuals: Array, threshold: float | None) -> Mask:

@@ -25,8 +25,9 @@ _TREE_INPUTS = 5
 _QUANTILE, _FACTOR = 0.95, 2.0
 # Distances are cut here, far beyond any that means something: they stay finite.
 _FARTHEST = 1e8
-# In standard deviations: rows closer than this are one row, measured again.
-_REPEATED = 1e-6
+# In standard deviations: rows that may be one row, measured again, are at most so far apart, if
+# distances between those that are left jump by this factor.
+_REPEATED, _JUMP = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), 20.0
 
 
 def is_frame(X: Any) -> bool:
@@ -112,9 +113,11 @@ class Extrapolation:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
         rows = inputs(B)
         unit = _usual_distance(rows)
-        if unit < _REPEATED:  # most rows are repeated: how far apart are those that are not?
-            unit = _usual_distance(np.unique(np.round(rows / _REPEATED), axis=0) * _REPEATED)
-        return cls(inputs, rows, unit if unit >= _REPEATED else 1.0)
+        for grid in _REPEATED:  # if most rows are repeated: how far apart are those that are not?
+            if unit < 10 * grid:
+                thinned = _usual_distance(np.unique(np.round(rows / grid), axis=0) * grid)
+                unit = thinned if thinned >= _JUMP * max(unit, grid) else unit
+        return cls(inputs, rows, unit if unit >= _REPEATED[0] else 1.0)
 
     @cached_property
     def neighbours(self) -> NearestNeighbors:

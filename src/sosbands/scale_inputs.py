@@ -14,8 +14,9 @@ from sosbands.settings import BandSettings
 from sosbands.tuning import Folds
 from sosbands.types import Array
 
-# A guess below this fraction of the median one says no more than "small".
-_LEAST_GUESS = 0.05
+# A guess below these fractions of the median and of the mean one says no more than "small". The
+# mean counts where a model is exact on most rows, so that the median guess is nothing.
+_LEAST_GUESS, _LEAST_OF_MEAN = 0.05, 0.02
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -39,7 +40,9 @@ class Difficulty:
         """The guess, and its values at the training rows by models that did not see them."""
         held_out = held_out_predictions(model, Z, sizes, folds, parallel)
         known = np.isfinite(held_out)
-        least = _LEAST_GUESS * float(np.median(np.maximum(held_out[known], 0.0))) or 1e-12
+        guesses = np.maximum(held_out[known], 0.0)
+        least = max(_LEAST_GUESS * np.median(guesses), _LEAST_OF_MEAN * np.mean(guesses))
+        least = float(least) or 1e-12
         logs = np.log(np.maximum(held_out, least))
         units = Affine.of(logs[known])
         values = units(logs)

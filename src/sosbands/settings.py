@@ -134,6 +134,11 @@ class BandSettings:
         return float(self.training_coverage)
 
     @property
+    def soft(self) -> bool:
+        """Whether the band may miss training rows."""
+        return self.training_coverage_for(symmetric=True) < 1
+
+    @property
     def width_factors(self) -> tuple[float, ...]:
         """Multiples of `width_weight_for` to choose from."""
         return _WIDTH_FACTORS if self.width_weight == "auto" else (1.0,)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from sosbands.conformal import IntervalFamily
 
@@ -41,9 +41,18 @@ def test_a_two_sided_band_without_width_has_finite_scores():
 def test_intervals_have_one_column_per_quantile():
     band = IntervalFamily.around(np.array([1.0, 5.0]), np.array([2.0, 0.0]))
     expected = [[[1, -1, -INF], [1, 3, INF]], [[5, 5, -INF], [5, 5, INF]]]
-    assert_array_equal(band.intervals(np.array([0, 1, INF])), expected)
+    assert_allclose(band.intervals(np.array([0, 1, INF])), expected, rtol=1e-14)
     by_row = band.intervals(np.array([[1.0], [INF]]))
     assert_array_equal(by_row, [[[-1], [3]], [[-INF], [INF]]])
+
+
+def test_without_a_width_outputs_are_equal_to_the_mean_up_to_rounding():
+    mean = np.full(3, 3.7)
+    band, y = IntervalFamily.around(mean, np.zeros(3)), mean + np.array([9e-16, -9e-16, 1e-9])
+    assert_array_equal(band.scores(y), [0, 0, INF])
+    assert_array_equal(band.signed_scores(y), [0, 0, INF])
+    lower, upper = band.intervals(np.zeros(1))[:, :, 0].T
+    assert np.all((lower <= y) & (y <= upper) == [True, True, False])
 
 
 def test_bounds_that_would_cross_meet_at_the_midpoint():

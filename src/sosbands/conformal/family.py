@@ -10,6 +10,8 @@ from sosbands.types import Array, Mask
 
 # The least width that a shift may be in proportion to, in units of typical ones.
 _LEAST_WIDTH = 1e-3
+# Where there is no width, bounds and outputs are equal if they differ by this fraction only.
+_ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,24 +57,25 @@ class IntervalFamily:
     def scores(self, y: Array) -> Array:
         """The smallest q whose interval holds y: max(lower − y, y − upper)/width.
 
-        A width of zero scores 0 inside the bounds and +∞ outside. The score is a float that
-        `intervals` takes back to y or beyond: outputs in round numbers share their scores, and
-        those at the calibrated one must not drop out by rounding.
+        A width of zero scores 0 inside the bounds, up to rounding, and +∞ outside. The score is a
+        float that `intervals` takes back to y or beyond: outputs in round numbers share their
+        scores, and those at the calibrated one must not drop out by rounding.
         """
         with np.errstate(over="ignore"):
             excess = np.maximum(self.lower - y, y - self.upper)
-            q = _ratio(excess, self.width, np.where(excess > 0, np.inf, 0.0))
+            q = _ratio(excess, self.width, np.where(excess > self._rounding, np.inf, 0.0))
             while np.any(short := self._misses(y, q)):
                 q = np.where(short, np.nextafter(q, np.inf), q)
         return q
 
     def signed_scores(self, y: Array) -> Array:
-        """(y − mean)/width of a symmetric band, with 0/0 = 0 and x/0 = ±∞."""
+        """(y − mean)/width of a symmetric band, with 0/0 = 0, up to rounding, and x/0 = ±∞."""
         if np.any(self.lower != self.upper):
             raise ValueError("signed scores need a symmetric band, got a two-sided one: use scores")
         with np.errstate(over="ignore"):
             residual = y - self.lower
-            beyond = np.where(residual == 0, 0.0, np.copysign(np.inf, residual))
+            equal = np.abs(residual) <= self._rounding
+            beyond = np.where(equal, 0.0, np.copysign(np.inf, residual))
             return _ratio(residual, self.width, beyond)
 
     def intervals(self, q: Array) -> Array:
@@ -85,9 +88,15 @@ class IntervalFamily:
         q = np.broadcast_to(q, (len(width), np.shape(q)[-1]))
         middle = 0.5 * lower + 0.5 * upper
         with np.errstate(over="ignore", invalid="ignore"):
-            step = np.where(np.isinf(q), q, q * width)
+            step = np.where(np.isinf(q), q, q * width + self._rounding[:, None])
             ends = np.minimum(lower - step, middle), np.maximum(upper + step, middle)
         return np.stack(ends, axis=1)
+
+    @property
+    def _rounding(self) -> Array:
+        """How far off an output may be that is meant to be on a bound: 0 where there is a width."""
+        size = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        return np.where(self.width > 0, 0.0, _ROUNDING * size)
 
     def _misses(self, y: Array, q: Array) -> Mask:
         """Where rounding leaves y outside its own interval; widths of zero cannot repair it."""
