@@ -112,7 +112,7 @@ class Evaluation:
             "too low": f"The intervals cover too few rows: {found}, where {expected}. These rows "
             "probably differ from the calibration rows: conformalize with newer ones.",
             "too high": f"The intervals cover more than asked: {found}, where {expected}. They are "
-            "wider than these rows need.",
+            "wider than these rows need, unless many outputs are equal.",
             "infinite": f"All intervals are infinite: {self.n_calibration} calibration rows or "
             f"groups are too few for a level of {self.level:g}.",
         }[self.outcome]
