@@ -175,8 +175,7 @@ def test_predictions_that_are_off_by_rounding_have_intervals_of_no_width(
     model = BandRegressor(estimator, calibration=calibration, random_state=0).fit(X, y)
     intervals = model.predict_interval(X, 0.5)
     assert_allclose(intervals, constant, rtol=1e-13)
-    if calibration == "split":
-        assert coverage(y, intervals) == 1
+    assert coverage(y, intervals) == 1
 
 
 @pytest.mark.parametrize("estimator", MEANS)

@@ -51,6 +51,13 @@ def test_an_array_after_a_frame_is_seen_by_position():
     assert_array_equal(seen(table.to_numpy(dtype=float)), np.array(NUMBERS)[:, [0, 2]])
 
 
+def test_columns_without_names_are_seen_by_position():
+    X = np.arange(6.0).reshape(3, 2)
+    seen = BandInputs.learn(pd.DataFrame(X), np.zeros(3), None)
+    assert_array_equal(seen(pd.DataFrame(X, columns=[1, 0])), X)
+    assert_array_equal(seen(pd.DataFrame(X, columns=["a", "b"])), X)
+
+
 def test_a_frame_without_numbers_needs_a_transformer():
     with pytest.raises(ValueError, match=r"no numeric columns.*give a band_transformer"):
         BandInputs.learn(frame()[["name", "kind"]], np.zeros(3), None)
@@ -138,6 +145,29 @@ def test_sites_of_uneven_frequency_are_as_far_apart_with_a_jitter_as_without(jit
     exact = Extrapolation.of(rows, np.random.default_rng(0))
     near = Extrapolation.of(rows + jitter * rng.normal(size=rows.shape), np.random.default_rng(0))
     assert 0.5 * exact.unit < near.unit < 2 * exact.unit
+
+
+def coded(rng):
+    return np.where(rng.random((1000, 1)) < 0.02, -999.0, rng.normal(size=(1000, 1)))
+
+
+def outlying(rng):
+    rows = rng.normal(size=(300, 2))
+    rows[0] = 1e4
+    return rows
+
+
+@pytest.mark.parametrize(
+    "made",
+    [coded, outlying, lambda rng: np.exp(3 * rng.normal(size=(1000, 2)))],
+    ids=["coded", "outlying", "heavy tails"],
+)
+def test_outlying_rows_do_not_make_all_others_near(made):
+    rows = made(np.random.default_rng(0))
+    centre, spread = np.median(rows, axis=0), np.median(np.abs(rows - np.median(rows, axis=0)))
+    far = Extrapolation.of(rows, np.random.default_rng(0))
+    assert far(centre[None, :]) < 0.1
+    assert far(centre[None, :] + 200 * spread) > 0.5
 
 
 @pytest.mark.parametrize("d", [1, 2])

@@ -457,11 +457,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         X = new_rows(self, X)
         warn_of_shortage(signed, levels)
-        mean, scale = self.band_.mean_and_scale(X)
-        q = signed.quantiles(levels)
-        with np.errstate(invalid="ignore"):
-            step = np.where(np.isinf(q), q, scale[:, None] * q)
-        out = self._clipped(mean[:, None] + step)
+        outward = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        found = self.band_.family(X).quantiles(signed.quantiles(levels), outward)
+        out = self._clipped(found)
         return out[:, 0] if scalar else out
 
     def extrapolation(self, X: Any) -> Array:

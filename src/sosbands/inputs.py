@@ -25,9 +25,11 @@ _TREE_INPUTS = 5
 _QUANTILE, _FACTOR = 0.95, 2.0
 # Distances are cut here, far beyond any that means something: they stay finite.
 _FARTHEST = 1e8
-# In standard deviations: rows that may be one row, measured again, are at most so far apart, if
-# distances between those that are left jump by this factor.
-_REPEATED, _JUMP = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), 20.0
+# In standard deviations: rows closer than this are one row, measured again.
+_REPEATED = 1e-6
+# So are rows as close as one of these, if there are so many places at least, and they are so many
+# times as far from each other.
+_JITTERS, _PLACES, _APART = (1e-5, 1e-4, 1e-3, 1e-2), 10, 10.0
 
 
 def is_frame(X: Any) -> bool:
@@ -47,15 +49,15 @@ class BandInputs:
 
     Attributes
     ----------
-    columns : list of str or None
-        The numeric columns of a DataFrame.
+    columns : list or None
+        The numeric columns of a DataFrame: their names, or numbers if they have none.
     positions : list of int or None
-        Where they are, for rows that come as a plain array.
+        Where they are, for rows that come without their names.
     transformer : transformer or None
         Fitted; takes the place of the columns.
     """
 
-    columns: list[str] | None
+    columns: list[Any] | None
     positions: list[int] | None
     transformer: Any | None
 
@@ -83,7 +85,11 @@ class BandInputs:
             return _finite(made, "what band_transformer makes of X", "impute in band_transformer")
         if self.columns is None:
             return np.asarray(X, dtype=np.float64)
-        seen = X[self.columns] if is_frame(X) else np.asarray(X)[:, self.positions]
+        if is_frame(X) and all(isinstance(name, str) and name in X for name in self.columns):
+            seen = X[self.columns]
+        else:  # numbers are not names
+            rows = X.iloc if hasattr(X, "iloc") else X if is_frame(X) else np.asarray(X)
+            seen = rows[:, self.positions]
         advice = "impute them, or give a band_transformer that does"
         return _finite(seen, "the numeric columns of X", advice)
 
@@ -113,11 +119,15 @@ class Extrapolation:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
         rows = inputs(B)
         unit = _usual_distance(rows)
-        for grid in _REPEATED:  # if most rows are repeated: how far apart are those that are not?
-            if unit < 10 * grid:
-                thinned = _usual_distance(np.unique(np.round(rows / grid), axis=0) * grid)
-                unit = thinned if thinned >= _JUMP * max(unit, grid) else unit
-        return cls(inputs, rows, unit if unit >= _REPEATED[0] else 1.0)
+        if unit < _REPEATED:  # most rows are repeated: how far apart are those that are not?
+            unit = _usual_distance(np.unique(np.round(rows / _REPEATED), axis=0) * _REPEATED)
+        for jitter in _JITTERS:  # or nearly repeated
+            if unit <= _FACTOR * jitter:
+                places = _places(rows, jitter)
+                apart = _nearest(places)
+                if len(places) >= _PLACES and np.median(apart) >= _APART * jitter:
+                    unit = _FACTOR * float(np.quantile(apart, _QUANTILE))
+        return cls(inputs, rows, unit if unit >= _REPEATED else 1.0)
 
     @cached_property
     def neighbours(self) -> NearestNeighbors:
@@ -137,10 +147,24 @@ class Extrapolation:
 
 def _usual_distance(rows: Array) -> float:
     """What the distance to the nearest other row seldom exceeds; 0 for a single row."""
+    return _FACTOR * float(np.quantile(_nearest(rows), _QUANTILE))
+
+
+def _nearest(rows: Array) -> Array:
+    """The distance of every row to the nearest other one; 0 for a single row."""
     if len(rows) < 2:
-        return 0.0
+        return np.zeros(1)
     nearest = _tree(rows).kneighbors(return_distance=False)[:, 0]
-    return _FACTOR * float(np.quantile(_distances(rows, rows[nearest]), _QUANTILE))
+    return _distances(rows, rows[nearest])
+
+
+def _places(rows: Array, jitter: float) -> Array:
+    """Rows of which no two are as close as that, and one of which is near each row."""
+    places = []
+    while len(rows):
+        places.append(rows[0])
+        rows = rows[_distances(rows, rows[:1]) > jitter]
+    return np.array(places)
 
 
 def _distances(rows: Array, others: Array) -> Array:
@@ -155,7 +179,7 @@ def _tree(rows: Array) -> NearestNeighbors:
     return NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(rows)
 
 
-def _numeric_columns(X: Any) -> list[str]:
+def _numeric_columns(X: Any) -> list[Any]:
     if hasattr(X, "select_dtypes"):
         return list(X.select_dtypes(["number", "bool"], exclude="timedelta").columns)
     return [

@@ -2,6 +2,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,6 +229,9 @@ def assert_nested(intervals):
         (lambda: SignedCalibration([np.nan]), "got NaN"),
         (lambda: GroupCalibration([1.0, 2.0], ["a"]), "each of the 2 scores, got 1"),
         (lambda: GroupCalibration([1.0], [np.nan]), "got NaN"),
+        (lambda: GroupCalibration([1.0], np.float32([np.nan])), "got NaN"),
+        (lambda: GroupCalibration([1.0], [np.datetime64("NaT")]), "got NaN"),
+        (lambda: GroupCalibration([1.0], [pd.NA]), "got NaN"),
         (lambda: GroupCalibration([1.0], [[0]]), "hashable"),
         (lambda: WeightedCalibration([1.0, 2.0], [1.0, -1.0]), "finite and ≥ 0.*got -1.0"),
         (lambda: WeightedCalibration([1.0], [[1.0]]), r"got shape \(1, 1\)"),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sosbands.conformal import IntervalFamily
+from sosbands.conformal import IntervalFamily, SignedCalibration
 
 INF = np.inf
 SIZES = st.floats(-1e6, 1e6) | st.floats(-1e-3, 1e-3)
@@ -53,6 +53,26 @@ def test_without_a_width_outputs_are_equal_to_the_mean_up_to_rounding():
     assert_array_equal(band.signed_scores(y), [0, 0, INF])
     lower, upper = band.intervals(np.zeros(1))[:, :, 0].T
     assert np.all((lower <= y) & (y <= upper) == [True, True, False])
+
+
+@given(
+    st.lists(st.sampled_from([0.1, 0.3, 0.7]), min_size=20, max_size=60),
+    st.floats(-1, 1),
+    st.sampled_from([0.05, 0.1, 0.25]),
+)
+def test_outputs_that_share_a_score_stay_between_its_quantiles(outputs, mean, p):
+    y = np.array(outputs)
+    scale = np.where(y > 0.2, 0.37, 0.11)
+    band = IntervalFamily.around(np.full(len(y), mean), scale)
+    q = SignedCalibration(band.signed_scores(y)).quantiles([p, 1 - p])
+    low, high = band.quantiles(q, np.array([-1.0, 1.0])).T
+    assert np.mean((low <= y) & (y <= high)) >= 1 - 2 * p
+
+
+def test_quantiles_where_scores_are_infinite():
+    band = IntervalFamily.around(np.array([3.0, 5.0]), np.array([0.0, 2.0]))
+    q, outward = np.array([INF, INF, -INF, -INF]), np.array([-1.0, 1.0, -1.0, 1.0])
+    assert_allclose(band.quantiles(q, outward), [[3, INF, -INF, 3], [5, INF, -INF, 5]])
 
 
 def test_bounds_that_would_cross_meet_at_the_midpoint():

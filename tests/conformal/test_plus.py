@@ -17,8 +17,11 @@ def slow_plus(folds, families, levels, centre):
         for scores, band in zip(folds, families, strict=True):
             for s in scores:
                 step = INF if s == INF else s * band.width[i]
-                high.append(band.upper[i] + step)
-                low.append(-band.lower[i] + step)
+                # Without a width, outputs are on a bound up to rounding.
+                size = max(abs(band.lower[i]), abs(band.upper[i]))
+                slack = 0.0 if band.width[i] else 16 * np.finfo(float).eps * size
+                high.append(band.upper[i] + slack + step)
+                low.append(slack - band.lower[i] + step)
         low.sort()
         high.sort()
         for j, level in enumerate(levels):

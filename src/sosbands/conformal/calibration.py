@@ -231,7 +231,7 @@ def named(groups: Iterable[Hashable]) -> Groups:
     """An object array: joining numbers and strings in any other would rename groups."""
     names = list(groups)
     try:
-        missing = any(isinstance(name, float) and math.isnan(name) for name in set(names))
+        missing = any(_is_missing(name) for name in set(names))
     except TypeError:
         raise ValueError(
             "groups must be hashable, got rows that are not: name each group"
@@ -239,6 +239,11 @@ def named(groups: Iterable[Hashable]) -> Groups:
     if missing:
         raise ValueError("groups must be known, got NaN: give the rows without one a name")
     return np.fromiter(names, dtype=object, count=len(names))
+
+
+def _is_missing(name: Hashable) -> bool:
+    """NaN and NaT are not equal to themselves; pandas' NA does not say whether it is."""
+    return type(name).__name__ == "NAType" or bool(name != name)  # noqa: PLR0124
 
 
 def _joined(rows: NDArray[Any], more: Any) -> NDArray[Any]:

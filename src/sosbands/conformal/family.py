@@ -10,7 +10,7 @@ from sosbands.types import Array, Mask
 
 # The least width that a shift may be in proportion to, in units of typical ones.
 _LEAST_WIDTH = 1e-3
-# Where there is no width, bounds and outputs are equal if they differ by this fraction only.
+# Bounds and outputs that differ by this fraction only are equal, where there is no width.
 _ROUNDING = 16 * float(np.finfo(float).eps)
 
 
@@ -63,7 +63,7 @@ class IntervalFamily:
         """
         with np.errstate(over="ignore"):
             excess = np.maximum(self.lower - y, y - self.upper)
-            q = _ratio(excess, self.width, np.where(excess > self._rounding, np.inf, 0.0))
+            q = _ratio(excess, self.width, np.where(excess > self.rounding, np.inf, 0.0))
             while np.any(short := self._misses(y, q)):
                 q = np.where(short, np.nextafter(q, np.inf), q)
         return q
@@ -74,7 +74,7 @@ class IntervalFamily:
             raise ValueError("signed scores need a symmetric band, got a two-sided one: use scores")
         with np.errstate(over="ignore"):
             residual = y - self.lower
-            equal = np.abs(residual) <= self._rounding
+            equal = np.abs(residual) <= self.rounding
             beyond = np.where(equal, 0.0, np.copysign(np.inf, residual))
             return _ratio(residual, self.width, beyond)
 
@@ -88,12 +88,26 @@ class IntervalFamily:
         q = np.broadcast_to(q, (len(width), np.shape(q)[-1]))
         middle = 0.5 * lower + 0.5 * upper
         with np.errstate(over="ignore", invalid="ignore"):
-            step = np.where(np.isinf(q), q, q * width + self._rounding[:, None])
+            step = np.where(np.isinf(q), q, q * width + self.rounding[:, None])
             ends = np.minimum(lower - step, middle), np.maximum(upper + step, middle)
         return np.stack(ends, axis=1)
 
+    def quantiles(self, q: Array, outward: Array) -> Array:
+        """mean + q·width of a symmetric band for q of shape (k,), shape (n, k).
+
+        They are rounded down where `outward` is −1 and up where it is 1: outputs in round numbers
+        share their scores, and those at a quantile must not drop out. An infinite q on the other
+        side says that outputs are beyond the mean where there is no width: it gives the mean.
+        """
+        mean, width = self.lower[:, None], self.width[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = np.where(np.isinf(q), q, q * width)
+            step = np.where(step == -np.inf * outward, 0.0, step)
+            quantiles: Array = mean + step + outward * _ROUNDING * (np.abs(mean) + np.abs(step))
+        return quantiles
+
     @property
-    def _rounding(self) -> Array:
+    def rounding(self) -> Array:
         """How far off an output may be that is meant to be on a bound: 0 where there is a width."""
         size = np.maximum(np.abs(self.lower), np.abs(self.upper))
         return np.where(self.width > 0, 0.0, _ROUNDING * size)

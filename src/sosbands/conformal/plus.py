@@ -71,13 +71,18 @@ class PlusCalibration:
         m = self.size
         ranks = [order_rank(level, m) for level in levels]
         upper, opposite, width = (
-            np.stack(parts, axis=1)
-            for parts in zip(*((f.upper, -f.lower, f.width) for f in families), strict=True)
+            np.stack(parts, axis=1) for parts in zip(*map(_ends, families), strict=True)
         )
         high = _selected(self.scores_by_fold, ranks, upper, width)
         low = -_selected(self.scores_by_fold, ranks, opposite, width)
         ends = np.minimum(low, centre[:, None]), np.maximum(high, centre[:, None])
         return np.stack(ends, axis=1)
+
+
+def _ends(family: IntervalFamily) -> tuple[Array, Array, Array]:
+    """Upper bounds, lower ones the other way round, and what they move in proportion to."""
+    rounding = family.rounding
+    return family.upper + rounding, rounding - family.lower, family.width
 
 
 def guarantee(level: float, n: int, K: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
-from sosbands.conformal import checked_levels
+from sosbands.conformal import checked_levels, named
 from sosbands.metrics import coverage
 from sosbands.plotting import columns, marks
 from sosbands.plotting.marks import BandValues
@@ -156,7 +156,7 @@ class BandDisplay:
         kind: Kind | None = None,
         truth: Case | Truth | None = None,
         extrapolation: bool = False,
-        groups: ArrayLike | None = None,
+        groups: Iterable[Hashable] | None = None,
         weights: ArrayLike | None = None,
         subsample: int | None = 200,
         random_state: int | np.random.Generator | None = None,
@@ -207,11 +207,11 @@ class BandDisplay:
         name = columns.column_names(estimator, X)[position]
         x = columns.column(X, position, name)
         shown = _shown(x, subsample, random_state)
-        companions = {
-            key: np.asarray(of_rows)[shown]
-            for key, of_rows in (("groups", groups), ("weights", weights))
-            if of_rows is not None
-        }
+        companions: dict[str, Any] = {}
+        if groups is not None:
+            companions["groups"] = named(groups)[shown]
+        if weights is not None:
+            companions["weights"] = np.asarray(weights)[shown]
         predicted = partial(
             _predicted, estimator, levels=wanted, truth=truth, extrapolation=extrapolation
         )
@@ -328,7 +328,7 @@ def _predicted(
     levels: Sequence[float],
     truth: Case | Truth | None,
     extrapolation: bool,
-    companions: Mapping[str, Array],
+    companions: Mapping[str, Any],
 ) -> BandValues:
     return BandValues(
         x=x,

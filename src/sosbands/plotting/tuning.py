@@ -134,7 +134,8 @@ class TuningDisplay:
         if estimator.tuning_ is None:
             raise ValueError(
                 "the model was not tuned, since its lengthscale, width_weight and symmetric were "
-                'all given: fit with lengthscale="hsic" or width_weight="auto"'
+                'all given, or no residual was left: fit with lengthscale="hsic" or '
+                'width_weight="auto" to an output that varies'
             )
         display = cls(trials=estimator.tuning_.to_frame(), criterion=estimator.tuning_.criterion)
         return display.plot(ax)
