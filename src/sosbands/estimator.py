@@ -467,7 +467,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows, in
         units of twice the distance to the nearest neighbour that 5 % of those rows exceed among
-        themselves.
+        themselves; rows that are the same but for a jitter count as one there.
         """
         check_is_fitted(self)
         X = new_rows(self, X)
