@@ -196,6 +196,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(2, 240),
+    minutes=(2, 150),
     timed=True,
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel
 
+from sosbands.conformal.family import ROUNDING
 from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.kernels import Gaussian
 from sosbands.means import Affine, Mean, Preliminary, units
@@ -41,8 +42,6 @@ _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
 _NO_SIGNAL, _SHAPES = 1e5, (0.1, 30.0)
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
-# A residual below this fraction of y is none.
-_ROUNDING = 16 * float(np.finfo(float).eps)
 # A residual is wild beyond so many times what one per cent of all residuals exceed.
 _COMMON, _WILD = 0.99, 10.0
 # A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
@@ -368,7 +367,7 @@ def _root_mean_square(values: Array) -> float:
 
 def _without_rounding(residuals: Array, y: Array) -> Array:
     """Zero where a prediction is as near to y as floats are."""
-    return np.where(np.abs(residuals) <= _ROUNDING * np.abs(y), 0.0, residuals)
+    return np.where(np.abs(residuals) <= ROUNDING * np.abs(y), 0.0, residuals)
 
 
 def _tamed(residuals: Array, inliers: Mask) -> Array:

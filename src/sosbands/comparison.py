@@ -29,14 +29,12 @@ from sosbands.metrics import (
 )
 from sosbands.splits import calibration_split, numbered
 from sosbands.types import Array
+from sosbands.validation import MIN_ROWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["compare"]
-
-# That a band learns from.
-_MIN_ROWS = 10
 
 Rows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
@@ -181,10 +179,10 @@ def _check_sizes(n: int, **shares: float) -> None:
         if not (isinstance(share, Real) and 0 < share < 1):
             raise ValueError(f"{name} must be a share in (0, 1), got {share!r}")
         left -= min(left, max(1, round(share * left)))
-    if left < _MIN_ROWS:
+    if left < MIN_ROWS:
         taken = " and ".join(f"{name}={share:g}" for name, share in shares.items())
         raise ValueError(
-            f"at least {_MIN_ROWS} rows must be left to learn from, but {taken} leave {left} of "
+            f"at least {MIN_ROWS} rows must be left to learn from, but {taken} leave {left} of "
             f"{n}: give more rows"
         )
 

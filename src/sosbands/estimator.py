@@ -457,8 +457,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         X = new_rows(self, X)
         warn_of_shortage(signed, levels)
-        outward = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
-        found = self.band_.family(X).quantiles(signed.quantiles(levels), outward)
+        found = self.band_.family(X).quantiles(levels, signed.quantiles(levels))
         out = self._clipped(found)
         return out[:, 0] if scalar else out
 

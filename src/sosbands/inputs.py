@@ -25,11 +25,10 @@ _TREE_INPUTS = 5
 _QUANTILE, _FACTOR = 0.95, 2.0
 # Distances are cut here, far beyond any that means something: they stay finite.
 _FARTHEST = 1e8
-# In standard deviations: rows closer than this are one row, measured again.
-_REPEATED = 1e-6
-# So are rows as close as one of these, if there are so many places at least, and they are so many
-# times as far from each other.
-_JITTERS, _PLACES, _APART = (1e-5, 1e-4, 1e-3, 1e-2), 10, 10.0
+# In standard deviations: how close rows may be that are one row, measured again ↦ how many such
+# places there must be at least. They must be so many times as far from each other.
+_REPEATED, _APART = {1e-6: 2, 1e-5: 10, 1e-4: 10, 1e-3: 10, 1e-2: 10}, 10.0
+_LEAST_UNIT = 1e-6
 
 
 def is_frame(X: Any) -> bool:
@@ -118,16 +117,14 @@ class Extrapolation:
         if len(B) > _NEIGHBOURS:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
         rows = inputs(B)
-        unit = _usual_distance(rows)
-        if unit < _REPEATED:  # most rows are repeated: how far apart are those that are not?
-            unit = _usual_distance(np.unique(np.round(rows / _REPEATED), axis=0) * _REPEATED)
-        for jitter in _JITTERS:  # or nearly repeated
-            if unit <= _FACTOR * jitter:
+        unit = _usual(_nearest(rows))
+        for jitter, least in _REPEATED.items():
+            if unit <= _FACTOR * jitter:  # most rows are repeated: how far apart are the places?
                 places = _places(rows, jitter)
                 apart = _nearest(places)
-                if len(places) >= _PLACES and np.median(apart) >= _APART * jitter:
-                    unit = _FACTOR * float(np.quantile(apart, _QUANTILE))
-        return cls(inputs, rows, unit if unit >= _REPEATED else 1.0)
+                if len(places) >= least and np.median(apart) >= _APART * jitter:
+                    unit = _usual(apart)
+        return cls(inputs, rows, unit if unit >= _LEAST_UNIT else 1.0)
 
     @cached_property
     def neighbours(self) -> NearestNeighbors:
@@ -145,9 +142,9 @@ class Extrapolation:
         return np.minimum(_distances(Z, self.rows[nearest]) / self.unit, _FARTHEST)
 
 
-def _usual_distance(rows: Array) -> float:
-    """What the distance to the nearest other row seldom exceeds; 0 for a single row."""
-    return _FACTOR * float(np.quantile(_nearest(rows), _QUANTILE))
+def _usual(distances: Array) -> float:
+    """What they seldom come near."""
+    return _FACTOR * float(np.quantile(distances, _QUANTILE))
 
 
 def _nearest(rows: Array) -> Array:

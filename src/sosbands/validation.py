@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 from sosbands.inputs import is_frame
 from sosbands.types import Array
 
-_MIN_ROWS = 10
+MIN_ROWS = 10  # that a band learns from
 
 
 def check_limits(low: Any, high: Any) -> None:
@@ -48,7 +48,7 @@ def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
     """Rows with their outputs; if `reset`, those of a fit: at least ten, and they name columns."""
-    least = _MIN_ROWS if reset else 1
+    least = MIN_ROWS if reset else 1
     if _sees_arrays(estimator, X):
         X, y = validate_data(
             estimator,

@@ -65,14 +65,14 @@ def test_outputs_that_share_a_score_stay_between_its_quantiles(outputs, mean, p)
     scale = np.where(y > 0.2, 0.37, 0.11)
     band = IntervalFamily.around(np.full(len(y), mean), scale)
     q = SignedCalibration(band.signed_scores(y)).quantiles([p, 1 - p])
-    low, high = band.quantiles(q, np.array([-1.0, 1.0])).T
+    low, high = band.quantiles([p, 1 - p], q).T
     assert np.mean((low <= y) & (y <= high)) >= 1 - 2 * p
 
 
 def test_quantiles_where_scores_are_infinite():
     band = IntervalFamily.around(np.array([3.0, 5.0]), np.array([0.0, 2.0]))
-    q, outward = np.array([INF, INF, -INF, -INF]), np.array([-1.0, 1.0, -1.0, 1.0])
-    assert_allclose(band.quantiles(q, outward), [[3, INF, -INF, 3], [5, INF, -INF, 5]])
+    q = np.array([INF, INF, -INF, -INF])
+    assert_allclose(band.quantiles([0.1, 0.9, 0.1, 0.9], q), [[3, INF, -INF, 3], [5, INF, -INF, 5]])
 
 
 def test_bounds_that_would_cross_meet_at_the_midpoint():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,8 @@ from sosbands.types import Array, Mask
 
 # The least width that a shift may be in proportion to, in units of typical ones.
 _LEAST_WIDTH = 1e-3
-# Bounds and outputs that differ by this fraction only are equal, where there is no width.
-_ROUNDING = 16 * float(np.finfo(float).eps)
+# Numbers that differ by this fraction only are meant to be equal.
+ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,25 +93,26 @@ class IntervalFamily:
             ends = np.minimum(lower - step, middle), np.maximum(upper + step, middle)
         return np.stack(ends, axis=1)
 
-    def quantiles(self, q: Array, outward: Array) -> Array:
+    def quantiles(self, levels: Sequence[float], q: Array) -> Array:
         """mean + q·width of a symmetric band for q of shape (k,), shape (n, k).
 
-        They are rounded down where `outward` is −1 and up where it is 1: outputs in round numbers
-        share their scores, and those at a quantile must not drop out. An infinite q on the other
-        side says that outputs are beyond the mean where there is no width: it gives the mean.
+        They are rounded away from the median: outputs in round numbers share their scores, and
+        those at a quantile must not drop out. An infinite q on the other side of it says that
+        outputs are beyond the mean where there is no width: it gives the mean.
         """
+        outward = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
         mean, width = self.lower[:, None], self.width[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             step = np.where(np.isinf(q), q, q * width)
             step = np.where(step == -np.inf * outward, 0.0, step)
-            quantiles: Array = mean + step + outward * _ROUNDING * (np.abs(mean) + np.abs(step))
+            quantiles: Array = mean + step + outward * ROUNDING * (np.abs(mean) + np.abs(step))
         return quantiles
 
     @property
     def rounding(self) -> Array:
         """How far off an output may be that is meant to be on a bound: 0 where there is a width."""
         size = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        return np.where(self.width > 0, 0.0, _ROUNDING * size)
+        return np.where(self.width > 0, 0.0, ROUNDING * size)
 
     def _misses(self, y: Array, q: Array) -> Mask:
         """Where rounding leaves y outside its own interval; widths of zero cannot repair it."""
