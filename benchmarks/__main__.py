@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    busy_cores,
     command_line,
     fit_large,
     fit_time,
@@ -45,6 +46,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "real_data": real_data.run,
     "fit_time": fit_time.run,
     "fit_large": fit_large.run,
+    "busy_cores": busy_cores.run,
     "memory": memory.run,
     "command_line": command_line.run,
 }

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 import tracemalloc
 import warnings
 from fractions import Fraction
@@ -16,7 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
@@ -1050,3 +1052,69 @@ def test_groups_of_rows_calibrate_as_a_whole():
     with pytest.raises(ValueError, match="fit had groups"):
         model.partial_conformalize(X, y)
     assert isinstance(model.conformalize(X, y).calibration_, SplitCalibration)
+
+
+def broken_calibration(*_, **__):
+    raise FloatingPointError("no calibration")
+
+
+def test_a_fit_whose_calibration_fails_is_no_fit(monkeypatch):
+    monkeypatch.setattr("sosbands.calibrator.SplitCalibration", broken_calibration)
+    model = band()
+    with pytest.raises(FloatingPointError):
+        model.fit(*wave())
+    with pytest.raises(NotFittedError):
+        model.predict(wave()[0])
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_a_refit_that_fails_leaves_the_earlier_fit_whole(monkeypatch):
+    X, y = wave(columns=2)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    model = band().fit(table, y)
+    expected, before = model.predict_interval(table), dict(vars(model))
+    monkeypatch.setattr("sosbands.calibrator.SplitCalibration", broken_calibration)
+    with pytest.raises(FloatingPointError):
+        model.fit(*wave(columns=3))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((20, 1), np.nan), np.zeros(20))
+    assert vars(model) == before
+    assert_array_equal(model.predict_interval(table), expected)
+    assert list(model.feature_names_in_) == ["a", "b"]
+
+
+def test_a_refit_forgets_the_names_of_columns():
+    X, y = wave(columns=2)
+    model = band().fit(pd.DataFrame(X, columns=["a", "b"]), y).fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+
+
+FORKED = """
+import multiprocessing, sys, warnings
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sosbands import BandRegressor
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 6))
+y = X[:, 0] + rng.normal(size=400) * (1 + np.abs(X[:, 1]))
+cheap = {"lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
+for mean in (Ridge(), HistGradientBoostingRegressor(max_iter=5)):
+    model = BandRegressor(mean, **cheap).fit(X, y)
+    model.predict_interval(X)
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=model.predict_interval, args=(X[:1],))
+    child.start()
+    child.join(60)
+    if child.exitcode != 0:
+        child.kill()
+        sys.exit(f"{type(mean).__name__}: {child.exitcode}")
+"""
+
+
+def test_a_forked_process_predicts(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    subprocess.run([sys.executable, "-c", FORKED], check=True)

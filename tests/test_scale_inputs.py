@@ -5,9 +5,9 @@ from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
-from sklearn.neighbors import KNeighborsRegressor
 
 from sosbands import BandRegressor
+from sosbands.neighbours import NeighbourMean
 from sosbands.scale_inputs import Difficulty, GuessedScale
 from sosbands.splits import cross_fitting_folds
 
@@ -83,7 +83,7 @@ def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind"), [(99, None), (100, KNeighborsRegressor), (500, HistGradientBoostingRegressor)]
+    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, HistGradientBoostingRegressor)]
 )
 def test_the_more_rows_there_are_the_more_may_guess(rows, kind):
     X, y = noisy(rows)

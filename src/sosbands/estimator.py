@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -285,22 +286,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        settings = BandSettings.of(self)
-        if self.calibration not in _MODES:
-            raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
-        check_limits(self.y_min, self.y_max)
-        X, y = fitting_rows(self, X, y, reset=True)
-        together = None if groups is None else numbered(groups)
-        if together is not None and len(together) != len(y):
-            raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        if isinstance(self.estimator, FrozenEstimator):
-            warn_of_frozen()
-        learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
-        if self.calibration == "cv+":
-            self._fit_folds(X, y, together, learner)
-        else:
-            self._fit_split(X, y, together, learner)
+        # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
+        fresh = copy(self)
+        fresh._fit(X, y, groups)
+        self.__dict__ = fresh.__dict__
         for learned in (self.band_, *self._calibrator.folds):
             warn_of_status(learned.band.solution)
         return self
@@ -477,8 +466,24 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ]
         )
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_calibrator")  # a fit that failed leaves n_features_in_ behind
+    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> None:
+        """Check, learn, calibrate and record."""
+        settings = BandSettings.of(self)
+        if self.calibration not in _MODES:
+            raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
+        check_limits(self.y_min, self.y_max)
+        X, y = fitting_rows(self, X, y, reset=True)
+        together = None if groups is None else numbered(groups)
+        if together is not None and len(together) != len(y):
+            raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if isinstance(self.estimator, FrozenEstimator):
+            warn_of_frozen()
+        learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
+        if self.calibration == "cv+":
+            self._fit_folds(X, y, together, learner)
+        else:
+            self._fit_split(X, y, together, learner)
 
     def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
         """Some rows train and the others calibrate, or all train."""

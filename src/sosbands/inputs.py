@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_array
 
 from sosbands.means import Affine
+from sosbands.neighbours import NearestRow, distances_among
 from sosbands.types import Array
 
 # Rows that are predicted at once: what is computed for them stays far below 256 MB.
 _BLOCK_ROWS = 1 << 15
 # Training rows that a new row is compared with.
 _NEIGHBOURS = 5_000
-# Columns up to which a tree finds the nearest of them faster than a comparison with all.
-_TREE_INPUTS = 5
 # A row is far away if its nearest neighbour is as far as twice what 5 % of the rows exceed.
 _QUANTILE, _FACTOR = 0.95, 2.0
 # Distances are cut here, far beyond any that means something: they stay finite.
@@ -117,19 +115,19 @@ class Extrapolation:
         if len(B) > _NEIGHBOURS:
             B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
         rows = inputs(B)
-        unit = _usual(_nearest(rows))
+        unit = _usual(distances_among(rows))
         for jitter, least in _REPEATED.items():
             if unit <= _FACTOR * jitter:  # most rows are repeated: how far apart are the places?
                 places = _places(rows, jitter)
-                apart = _nearest(places)
+                apart = distances_among(places)
                 if len(places) >= least and np.median(apart) >= _APART * jitter:
                     unit = _usual(apart)
         return cls(inputs, rows, unit if unit >= _LEAST_UNIT else 1.0)
 
     @cached_property
-    def neighbours(self) -> NearestNeighbors:
-        """Finds the nearest training row."""
-        return _tree(self.rows)
+    def nearest(self) -> NearestRow:
+        """Finds the distance to the nearest training row."""
+        return NearestRow(self.rows)
 
     def __call__(self, B: Array) -> Array:
         """In [0, 1): zero on training rows, near one far from all of them."""
@@ -137,9 +135,7 @@ class Extrapolation:
 
     def distance(self, B: Array) -> Array:
         """d of every row."""
-        Z = self.inputs(B)
-        nearest = self.neighbours.kneighbors(Z, return_distance=False)[:, 0]
-        return np.minimum(_distances(Z, self.rows[nearest]) / self.unit, _FARTHEST)
+        return np.minimum(self.nearest.distance(self.inputs(B)) / self.unit, _FARTHEST)
 
 
 def _usual(distances: Array) -> float:
@@ -147,33 +143,13 @@ def _usual(distances: Array) -> float:
     return _FACTOR * float(np.quantile(distances, _QUANTILE))
 
 
-def _nearest(rows: Array) -> Array:
-    """The distance of every row to the nearest other one; 0 for a single row."""
-    if len(rows) < 2:
-        return np.zeros(1)
-    nearest = _tree(rows).kneighbors(return_distance=False)[:, 0]
-    return _distances(rows, rows[nearest])
-
-
 def _places(rows: Array, jitter: float) -> Array:
     """Rows of which no two are as close as that, and one of which is near each row."""
     places = []
     while len(rows):
         places.append(rows[0])
-        rows = rows[_distances(rows, rows[:1]) > jitter]
+        rows = rows[np.linalg.norm(rows - rows[0], axis=1) > jitter]
     return np.array(places)
-
-
-def _distances(rows: Array, others: Array) -> Array:
-    """Between rows of the same number: exactly 0 for equal ones, unlike those of the search."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.linalg.norm(rows - others, axis=1))
-
-
-def _tree(rows: Array) -> NearestNeighbors:
-    """Trees lose to comparing with all rows where there are more than a few inputs."""
-    algorithm = "kd_tree" if rows.shape[1] <= _TREE_INPUTS else "brute"
-    return NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(rows)
 
 
 def _numeric_columns(X: Any) -> list[Any]:

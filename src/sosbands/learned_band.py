@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -15,12 +14,10 @@ from sosbands.conformal import IntervalFamily
 from sosbands.inputs import BandInputs, Extrapolation
 from sosbands.means import Preliminary, cross_fitted, frozen, gaussian_process
 from sosbands.settings import BandSettings
-from sosbands.solvers.threads import one_blas_thread
+from sosbands.solvers.threads import few_threads
 from sosbands.splits import cross_fitting_folds
 from sosbands.tuning import Folds
 from sosbands.types import Array, Indices
-
-_FEW_ROWS = 1000  # up to here all matrices are small
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +44,14 @@ class LearnedBand:
 
     def mean(self, X: Any) -> Array:
         """m at the rows of X."""
-        return self.band.mean(X, self.inputs(X))
+        with few_threads(X.shape[0]):
+            return self.band.mean(X, self.inputs(X))
 
     def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
         """m and √f, or m and (f_low, f_up), wider where no pre-training row is near."""
-        B = self.inputs(X)
-        mean, scale = self.band.mean_and_scale(X, B)
+        with few_threads(X.shape[0]):
+            B = self.inputs(X)
+            mean, scale = self.band.mean_and_scale(X, B)
         if not self.caution:
             return mean, scale
         # Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
@@ -96,11 +95,11 @@ class BandLearner:
 
     def learn(self, X: Any, y: Array, groups: Indices | None) -> LearnedBand:
         """The mean and the scale, from all of these rows."""
-        inputs = BandInputs.learn(X, y, self.transformer)
-        B = inputs(X)
         folds = self.folds(X, y, groups)
         exchangeable = groups is None and isinstance(self.cv, Integral)
-        with one_blas_thread() if len(y) <= _FEW_ROWS else nullcontext():
+        with few_threads(len(y)):
+            inputs = BandInputs.learn(X, y, self.transformer)
+            B = inputs(X)
             preliminary = self._preliminary(X, B, y, folds, exchangeable=exchangeable)
             band = learn_band(
                 B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed

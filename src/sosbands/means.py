@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.settings import BandSettings
+from sosbands.solvers.threads import one_openmp_thread
 from sosbands.tuning import Folds
 from sosbands.types import Array, Indices
 
@@ -189,5 +190,6 @@ def units(B: Array, y: Array, settings: BandSettings) -> tuple[Affine, Affine]:
 
 
 def _held_out(estimator: Any, X: Any, y: Array, train: Indices, test: Indices) -> Array:
-    model = clone(estimator).fit(_safe_indexing(X, train), y[train])
-    return checked_prediction(model, _safe_indexing(X, test))
+    with one_openmp_thread():  # this may be another thread or process than that of the fit
+        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        return checked_prediction(model, _safe_indexing(X, test))

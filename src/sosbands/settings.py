@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sosbands.neighbours import NeighbourMean
 from sosbands.solvers import SDP, Accelerated, Newton, Solver
 
 _SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}
@@ -188,9 +189,7 @@ class BandSettings:
         if own_mean or n < _NEIGHBOUR_ROWS:
             return None
         if n < _TREE_ROWS:
-            from sklearn.neighbors import KNeighborsRegressor
-
-            return KNeighborsRegressor(min(_NEIGHBOURS, least_fold), algorithm="brute")
+            return NeighbourMean(min(_NEIGHBOURS, least_fold))
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         return HistGradientBoostingRegressor(

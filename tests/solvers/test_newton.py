@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from threadpoolctl import threadpool_info
 
 from sosbands import SDP, BandProblem, Gaussian, Linear, Matern, Newton, Status
 from sosbands.datasets import case
@@ -9,7 +8,6 @@ from sosbands.dual import dual_value
 from sosbands.primal import evaluate
 from sosbands.solvers import reduction
 from sosbands.solvers.subspace import Cost, orthonormal, positive_eigenpairs
-from sosbands.solvers.threads import one_blas_thread
 
 
 def case_1(n, seed=0, **changes):
@@ -264,16 +262,6 @@ def test_a_ridge_as_good_as_zero_is_certified(ridge):
     assert_allclose(
         solution.primal_value, SDP().solve(case_1(25, ridge_penalty=0.0)).primal_value, rtol=1e-5
     )
-
-
-def test_overlapping_threads_give_blas_its_threads_back():
-    before = [library["num_threads"] for library in threadpool_info()]
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    second.__exit__(None, None, None)
-    assert [library["num_threads"] for library in threadpool_info()] == before
 
 
 def test_only_problems_are_solved():

@@ -40,6 +40,7 @@ _SOSBANDS = {
     "sosbands.kernels": ["Gaussian", "Linear", "Matern"],
     "sosbands.learned_band": ["LearnedBand"],
     "sosbands.means": ["Affine", "EstimatorMean", "KernelMean"],
+    "sosbands.neighbours": ["NeighbourMean"],
     "sosbands.primal": ["Point"],
     "sosbands.problem": ["BandProblem", "Basis"],
     "sosbands.scale_inputs": ["Difficulty", "GuessedScale", "ScaleInputs"],

@@ -69,23 +69,27 @@ class Newton(Solver):
         if self.start is not None and not isinstance(self.start, Solution):
             raise TypeError(f"start must be a Solution, got {type(self.start).__name__}")
 
+    def solve(self, problem: BandProblem) -> Solution:
+        """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        with one_blas_thread():
+            return super().solve(problem)
+
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """Yield one candidate per pass over all rows."""
-        with one_blas_thread(), clock.phase("features"):
+        with clock.phase("features"):
             basis = problem.basis
         if uncoverable(problem, basis):
             yield Candidate.zero(problem, basis, verdict=Status.INFEASIBLE)
             return
-        with one_blas_thread():
-            steps = 0
-            for least_ridge in _LEAST_RIDGES:
-                units = Normalised.of(problem, least_ridge=least_ridge)
-                last = not units.perturbed or least_ridge == _LEAST_RIDGES[-1]
-                for candidate in self._rounds(problem, units, clock, steps):
-                    steps = candidate.iterations
-                    yield candidate if last else replace(candidate, verdict=None)
-                if last:
-                    return
+        steps = 0
+        for least_ridge in _LEAST_RIDGES:
+            units = Normalised.of(problem, least_ridge=least_ridge)
+            last = not units.perturbed or least_ridge == _LEAST_RIDGES[-1]
+            for candidate in self._rounds(problem, units, clock, steps):
+                steps = candidate.iterations
+                yield candidate if last else replace(candidate, verdict=None)
+            if last:
+                return
 
     def _rounds(
         self, problem: BandProblem, units: Normalised, clock: Clock, steps: int
