@@ -21,7 +21,7 @@ ROWS, DIMENSION = 1000, 5
 
 
 def run(full: bool) -> Iterator[Record]:
-    """By the clock, where two would be without loss, and in processor time, which is nobody else's."""
+    """By the clock, where 2 would be without loss, and in processor time."""
     alone = [[run_alone(seconds, seed)] for seed in SEEDS]
     crowd = [run_crowded(seconds, seed) for seed in SEEDS]
     for place, kind, target in ((0, "time", 3.0), (1, "processor time", 1.5)):

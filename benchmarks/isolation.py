@@ -26,7 +26,7 @@ _ONE_THREAD = {
 
 # Processes that share two cores, and where they wait for each other.
 _CROWD = 4
-_TOGETHER: Barrier | None = None
+_TOGETHER: list[Barrier] = []
 
 
 def fresh_processes(
@@ -68,8 +68,8 @@ def run_crowded(
 
 def wait_for_the_others() -> None:
     """Go on when every process of a crowd has come here; at once in a process that is alone."""
-    if _TOGETHER is not None:
-        _TOGETHER.wait()
+    for together in _TOGETHER:
+        together.wait()
 
 
 def peak_memory() -> float:
@@ -87,7 +87,6 @@ def _stay_on_one_core() -> None:
 
 
 def _share_two_cores(together: Barrier) -> None:
-    global _TOGETHER
-    _TOGETHER = together
+    _TOGETHER.append(together)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-2:]))

@@ -73,7 +73,7 @@ def test_a_point_without_scale_is_lifted():
 def test_the_gap_is_relative_to_the_band_and_not_to_the_fit():
     problem = problem_with(mean_weight=1e6)
     value = primal_value(problem, evaluate(problem, random_point(problem)))
-    assert_allclose(relative_gap(problem, value, value.total - 0.1 * value.band), 0.1, rtol=1e-6)
+    assert_allclose(relative_gap(problem, value, 0.1 * value.band), 0.1)
 
 
 @pytest.mark.parametrize(
@@ -177,12 +177,6 @@ def test_predictions_at_no_number_are_refused(bad):
 def test_a_capped_rank_is_not_for_the_solvers_that_take_all_features():
     with pytest.raises(ValueError, match="SDP and Accelerated work with all n features"):
         _ = problem_with(max_rank=5).full_basis
-
-
-def test_a_dual_value_above_the_primal_one_certifies_nothing():
-    problem = problem_with()
-    value = primal_value(problem, evaluate(problem, random_point(problem)))
-    assert relative_gap(problem, value, value.total + value.band) == np.inf
 
 
 def test_without_a_mean_the_outputs_are_residuals():

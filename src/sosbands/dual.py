@@ -186,6 +186,10 @@ class MeanState(Protocol):
         """s − ‖z‖²."""
 
     @property
+    def excess(self) -> float:
+        """What z, shrunk onto the ball, costs beyond the minimum."""
+
+    @property
     def fit(self) -> float:
         """(a/n)‖y − m‖² over all rows."""
 
@@ -234,6 +238,7 @@ class GivenState:
     fit: float
     z: Array | None = None
     slack: float = 0.0
+    excess: float = 0.0
     theta: float = 0.0
 
     def curvature_factor(self) -> Array | None:
@@ -311,6 +316,14 @@ class JointState:
         return self.term.bound - float(self.z @ self.z)
 
     @property
+    def excess(self) -> float:
+        """θ(s − ‖cz‖²) + (1 − c)² zᵀCz with the largest c ≤ 1 that the ball permits."""
+        if self.slack >= 0:
+            return self.theta * self.slack
+        c = np.sqrt(self.term.bound / float(self.z @ self.z))
+        return float(np.sum(((1 - c) * (self.R @ self.z)) ** 2))
+
+    @property
     def fit(self) -> float:
         """(a/n)‖y − Lz‖² over all rows."""
         term = self.term
@@ -340,19 +353,28 @@ def matrix_root(gram: Array) -> Array:
 def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
     """D(Γ, θ) over all rows, for any solver's multipliers of shape (sides, n).
 
-    For λ₂ = 0 it is −∞ unless M ⪯ 0; `shrunk` multipliers have that.
+    For λ₂ = 0 it is −∞ unless M ⪯ 0; `shrunk` multipliers have that. Gaps are measured by
+    `sosbands.gap`, which does not subtract the fit from itself.
     """
     value = mean_value(problem, basis, multipliers, theta)
     for part, gamma in zip(basis.scales, multipliers, strict=True):
-        covered, cost = _covered(part.rows, gamma), _cost(problem, part.rows)
-        eigenvalues = np.linalg.eigvalsh(covered - cost)
-        rounding = np.finfo(float).eps * len(cost) * float(np.abs(cost).max())
-        excess = eigenvalues[eigenvalues > 4 * rounding]
-        if problem.ridge_penalty > 0:
-            value -= float(np.sum(excess**2)) / (4 * problem.ridge_penalty)
-        elif len(excess):
-            return -np.inf
+        value -= penalty(problem, gamma, part.rows, width_cost(problem, part.rows))
     return value
+
+
+def penalty(problem: BandProblem, gamma: Array, rows: Array, cost: Array) -> float:
+    """Ω*(M) of one side, M = Φᵀ diag(Γ) Φ − cost."""
+    active = np.flatnonzero(gamma)
+    rounding = np.finfo(float).eps * len(cost) * float(np.abs(cost).max())
+    root = np.sqrt(gamma[active])[:, None] * rows[active]
+    if problem.width_weight == 0 and len(active) < rows.shape[1]:  # cost = λ₁I: few rows will do
+        eigenvalues = np.linalg.eigvalsh(root @ root.T) - problem.trace_penalty
+    else:
+        eigenvalues = np.linalg.eigvalsh(root.T @ root - cost)
+    excess = eigenvalues[eigenvalues > 4 * rounding]
+    if problem.ridge_penalty > 0:
+        return float(np.sum(excess**2)) / (4 * problem.ridge_penalty)
+    return np.inf if len(excess) else 0.0
 
 
 def shrunk(
@@ -382,13 +404,7 @@ def shrunk(
     return multipliers / largest, theta / largest
 
 
-def _covered(rows: Array, gamma: Array) -> Array:
-    """Φᵀ diag(Γ) Φ."""
-    active = np.flatnonzero(gamma)
-    return np.asarray((rows[active].T * gamma[active]) @ rows[active])
-
-
-def _cost(problem: BandProblem, rows: Array) -> Array:
+def width_cost(problem: BandProblem, rows: Array) -> Array:
     """λ₁I + (b/n)ΦᵀΦ."""
     cost = problem.trace_penalty * np.eye(rows.shape[1])
     if problem.width_weight:

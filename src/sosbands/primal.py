@@ -16,7 +16,6 @@ from sosbands.types import Array
 
 # A band around residuals of less than this fraction of mean(y²) counts as 0: its gap is absolute.
 _ZERO_OPTIMUM = 1e-5
-_ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +95,41 @@ def squared_norms(rows: Array, R: Array, block: int = 8192) -> Array:
 
 def primal_value(problem: BandProblem, fit: Fit) -> Value:
     """The objective at a point."""
-    trace = sum(float(np.sum(R * R)) for R in fit.point.factors)
-    squared = sum(float(np.sum((R.T @ R) ** 2)) for R in fit.point.factors)
+    return _value(problem, fit, *_traces(fit.point))
+
+
+def _traces(point: Point) -> tuple[Array, Array]:
+    """tr A and ‖A‖² = tr A² of every side."""
+    trace = np.array([np.sum(R * R) for R in point.factors])
+    return trace, np.array([np.sum((R.T @ R) ** 2) for R in point.factors])
+
+
+def _value(problem: BandProblem, fit: Fit, trace: Array, squared: Array) -> Value:
     hinge = 0.0
     if problem.soft:
         missed = np.maximum(fit.requirements - fit.scales, 0.0)
         hinge = problem.multiplier_bound * float(missed.sum())
+    penalty = problem.trace_penalty * trace.sum() + problem.ridge_penalty * squared.sum()
     return Value(
         fit=problem.mean_weight / problem.n * float(fit.residuals @ fit.residuals),
         width=problem.width_weight / problem.n * float(fit.scales.sum()),
-        penalty=problem.trace_penalty * trace + problem.ridge_penalty * squared,
+        penalty=float(penalty),
         hinge=hinge,
     )
 
 
 @dataclass(frozen=True)
 class Feasible:
-    """A feasible point, its value, and how far the point it was repaired from missed."""
+    """A feasible point at the rows, its value, and how far what it was repaired from missed."""
 
-    point: Point
+    fit: Fit
     value: Value
     violation: float
+
+    @property
+    def point(self) -> Point:
+        """The point itself."""
+        return self.fit.point
 
 
 def repair(problem: BandProblem, fit: Fit) -> Feasible:
@@ -131,17 +144,18 @@ def repair(problem: BandProblem, fit: Fit) -> Feasible:
     size = max(float(fit.requirements.max()), np.finfo(float).tiny)
     violation = float(missing.max()) / size
     if problem.soft:  # misses are allowed, and part of the value
-        return Feasible(fit.point, primal_value(problem, fit), 0.0)
+        return Feasible(fit, primal_value(problem, fit), 0.0)
     if not missing.any():
-        return Feasible(fit.point, primal_value(problem, fit), 0.0)
+        return Feasible(fit, primal_value(problem, fit), 0.0)
+    traces = _traces(fit.point)
     options = [
-        Feasible(moved.point, primal_value(problem, moved), violation)
-        for moved in (_scaled(fit), _lifted(fit, missing))
+        Feasible(moved[0], _value(problem, *moved), violation)
+        for moved in (_scaled(fit, *traces), _lifted(fit, missing, *traces))
         if moved is not None
     ]
     if not options:
         nowhere = Value(fit=0.0, width=0.0, penalty=np.inf, hinge=0.0)
-        return Feasible(fit.point, nowhere, violation)
+        return Feasible(fit, nowhere, violation)
     return min(options, key=lambda option: option.value.total)
 
 
@@ -153,8 +167,8 @@ def _onto_ball(problem: BandProblem, fit: Fit) -> Fit:
     return Fit(shrunk, _residuals(problem, shrunk), fit.scales)
 
 
-def _scaled(fit: Fit) -> Fit | None:
-    """A · t with the smallest t per side that covers every row."""
+def _scaled(fit: Fit, trace: Array, squared: Array) -> tuple[Fit, Array, Array] | None:
+    """A · t with the smallest t per side that covers every row, its tr A and ‖A‖²."""
     if np.any((fit.requirements > 0) & (fit.scales <= 0)):
         return None
     tiny = np.finfo(float).tiny
@@ -163,21 +177,27 @@ def _scaled(fit: Fit) -> Fit | None:
     if not np.all(np.isfinite(t)):
         return None
     factors = tuple(np.sqrt(ti) * R for ti, R in zip(t, fit.point.factors, strict=True))
-    return Fit(replace(fit.point, factors=factors), fit.residuals, t[:, None] * fit.scales)
+    moved = Fit(replace(fit.point, factors=factors), fit.residuals, t[:, None] * fit.scales)
+    return moved, t * trace, t**2 * squared
 
 
-def _lifted(fit: Fit, missing: Array) -> Fit | None:
-    """A + ε I with the smallest ε per side that covers every row."""
-    point, factors, scales = fit.point, [], []
+def _lifted(
+    fit: Fit, missing: Array, trace: Array, squared: Array
+) -> tuple[Fit, Array, Array] | None:
+    """A + ε I with the smallest ε per side that covers every row, its tr A and ‖A‖²."""
+    point, factors, scales, lifts = fit.point, [], [], []
     parts = zip(point.basis.scales, point.factors, missing, fit.scales, strict=True)
     for part, R, short, f in parts:
-        squared = part.squared_norms
-        if np.any((short > 0) & (squared <= np.finfo(float).tiny)):
+        norms = part.squared_norms
+        if np.any((short > 0) & (norms <= np.finfo(float).tiny)):
             return None
-        lift = float(np.max(short / np.maximum(squared, np.finfo(float).tiny)))
-        factors.append(np.hstack([R, np.sqrt(lift) * np.eye(len(R))]) if lift else R)
-        scales.append(f + lift * squared)
-    return Fit(replace(point, factors=tuple(factors)), fit.residuals, np.stack(scales))
+        ε = float(np.max(short / np.maximum(norms, np.finfo(float).tiny)))
+        factors.append(np.hstack([R, np.sqrt(ε) * np.eye(len(R))]) if ε else R)
+        scales.append(f + ε * norms)
+        lifts.append(ε)
+    moved = Fit(replace(point, factors=tuple(factors)), fit.residuals, np.stack(scales))
+    size, lift = np.array([len(R) for R in point.factors]), np.array(lifts)
+    return moved, trace + size * lift, squared + 2 * lift * trace + size * lift**2
 
 
 def uncoverable(problem: BandProblem, basis: Basis) -> bool:
@@ -196,17 +216,14 @@ def uncoverable(problem: BandProblem, basis: Basis) -> bool:
     return False
 
 
-def relative_gap(problem: BandProblem, value: Value, dual_value: float) -> float:
+def relative_gap(problem: BandProblem, value: Value, difference: float) -> float:
     """(p − d) / (p − (a/n)‖r‖²); absolute, in units of `zero_level`, where the optimum is 0."""
-    if not np.isfinite(value.total):
+    if not (np.isfinite(value.total) and np.isfinite(difference)):
         return np.inf
     reference = max(value.band, zero_level(problem))
     if reference <= 0:
-        return 0.0 if value.total <= dual_value else np.inf
-    difference = value.total - dual_value
-    if difference < -_ROUNDING * (reference + abs(value.total)):
-        return np.inf  # a bound on the wrong side proves nothing
-    return max(difference, 0.0) / reference
+        return 0.0 if difference <= 0 else np.inf
+    return difference / reference
 
 
 def zero_level(problem: BandProblem) -> float:

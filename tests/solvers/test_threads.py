@@ -53,10 +53,11 @@ def test_openmp_is_held_to_one_thread_in_every_thread_that_asks():
 
 
 def test_many_rows_leave_blas_its_threads():
+    before = threads("blas")
     with few_threads(1000):
         assert set(threads("blas") + threads("openmp")) == {1}
     with few_threads(1001):
-        assert 1 not in threads("blas")
+        assert threads("blas") == before
         assert set(threads("openmp")) == {1}
 
 
@@ -80,7 +81,6 @@ def test_models_are_fitted_and_predict_in_one_openmp_thread():
     BandRegressor(Watching(max_iter=2), **fixed).fit(X, y).predict_interval(X[:1])
     assert len(Watching.seen) > 10
     assert {count for seen in Watching.seen for count in seen} == {1}
-    assert 1 not in threads("openmp")
 
 
 def test_an_error_inside_a_solve_gives_blas_its_threads_back(monkeypatch):
@@ -94,7 +94,6 @@ def test_an_error_inside_a_solve_gives_blas_its_threads_back(monkeypatch):
         raise FloatingPointError("broken")
 
     monkeypatch.setattr("sosbands.solvers.base.repair", broken)
-    monkeypatch.setattr("sosbands.solvers.base.relative_gap", broken)
     with pytest.raises(FloatingPointError) as error:
         Newton().solve(problem)
     assert threads("blas") == before  # while the error's traceback keeps the frames alive

@@ -183,12 +183,17 @@ def evaluate_dual(data: Data, gamma: Any, theta: Any, *, joint: bool) -> Evaluat
     reached = _requirements(feasible, len(gamma))
     missing = jnp.maximum(reached - f, 0.0)
     band = _band_value(data, f, alpha, reached, missing)
-    fit = data.fit * feasible @ feasible
     unmet = jnp.max(missing) / jnp.maximum(jnp.max(reached), np.finfo(float).tiny)
     outside = jnp.maximum(squared_norm / data.bound - 1.0, 0.0) if joint else 0.0
     # Misses of a soft band are priced in its value; they violate nothing.
     violation = jnp.maximum(jnp.where(jnp.isfinite(data.upper), 0.0, unmet), outside)
-    gap = (fit + band - value) / jnp.maximum(band, np.finfo(float).tiny)
+    # As in `sosbands.gap`: the fit is in both values, and the mean costs more where it was shrunk.
+    curvature = data.fit * mean @ mean + theta * squared_norm
+    curvature += gamma[0] @ mean**2 if len(gamma) == 1 else 0.0
+    excess = (1 - shrink) ** 2 * curvature
+    excess += theta * jnp.maximum(data.bound - squared_norm, 0.0) if joint else 0.0
+    difference = band + data.ridge * jnp.sum(alpha**2) - jnp.sum(gamma * reached) + excess
+    gap = difference / jnp.maximum(band, np.finfo(float).tiny)
     return Evaluation(value, needed - f, squared_norm - data.bound, gap, violation)
 
 

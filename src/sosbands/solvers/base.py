@@ -1,7 +1,8 @@
 """One interface for every solver: `Solver.solve(problem) -> Solution`, one loop, one certificate.
 
 A solver supplies candidates (a dual point and the primal point recovered from it) as it goes; the
-loop here repairs and certifies them, counts, keeps the history and decides when to stop.
+loop here repairs and certifies them, counts, keeps the history and decides when to stop. It takes
+nothing on trust: values, feasibility and gap are computed here from the candidate's numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sosbands.dual import dual_value
+from sosbands.gap import Gaps
 from sosbands.primal import Feasible, Point, evaluate, relative_gap, repair
 from sosbands.problem import BandProblem, Basis, checked_array
 from sosbands.types import Array
@@ -76,15 +77,11 @@ class Candidate:
     point : Point
         Not necessarily feasible; the loop repairs it.
     multipliers : array of shape (sides, n)
-        Γ ≥ 0.
+        Γ; the loop brings it into its box, from 0 to C.
     theta : float
-        The multiplier of ‖m‖² ≤ s.
+        The multiplier of ‖m‖² ≤ s; the loop takes 0 for less.
     iterations : int
         Inner iterations so far.
-    dual_value : float, optional
-        D(Γ, θ) where the solver knows it; otherwise the loop computes it.
-    feasible : Feasible, optional
-        The repaired point where the solver knows it.
     verdict : Status, optional
         Set when the solver cannot go on.
     """
@@ -93,8 +90,6 @@ class Candidate:
     multipliers: Array
     theta: float
     iterations: int
-    dual_value: float | None = None
-    feasible: Feasible | None = None
     verdict: Status | None = None
 
     @classmethod
@@ -118,7 +113,8 @@ class Certificate:
     Attributes
     ----------
     dual_value, primal_value : float
-        D(Γ, θ) ≤ optimum ≤ the objective of the returned, feasible point.
+        D(Γ, θ) ≤ optimum ≤ the objective of the returned, feasible point. Where the fit is many
+        times the band, the gap is more accurate than the difference of these two.
     gap : float
         (p − d) / (p − (a/n)‖r‖²).
     violation : float
@@ -233,7 +229,8 @@ class Solver(ABC):
                 "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"
             )
         clock, history = Clock(), []
-        best: tuple[float, Candidate, Feasible, float] | None = None
+        best: Certified | None = None
+        gaps = Gaps(problem)
         status = Status.STALLED
         nothing = not problem.targets.any()  # to cover: relative accuracy would mean nothing either
         proposals = (
@@ -243,21 +240,17 @@ class Solver(ABC):
         )
         for candidate in proposals:
             with clock.phase("certificate"):
-                feasible = candidate.feasible or repair(problem, evaluate(problem, candidate.point))
-                lower = candidate.dual_value
-                if lower is None:
-                    lower = dual_value(
-                        problem, candidate.point.basis, candidate.multipliers, candidate.theta
-                    )
-                gap = relative_gap(problem, feasible.value, lower)
+                certified = self._certified(gaps, candidate)
+            gap = certified.gap
             history.append((candidate.iterations, gap))
-            if best is None or gap <= best[0]:
-                best = (gap, candidate, feasible, lower)
+            if best is None or gap <= best.gap:
+                best = certified
             if gap <= self.tol:
                 status = Status.CONVERGED
                 break
             if candidate.verdict is not None:
-                status = candidate.verdict
+                # That the tolerance is met is not for the solver to say.
+                status = Status.STALLED if candidate.verdict.optimal else candidate.verdict
                 break
             if candidate.iterations >= self.max_iter:
                 status = Status.ITERATION_LIMIT
@@ -266,37 +259,71 @@ class Solver(ABC):
             raise RuntimeError(f"{type(self).__name__} proposed no candidate")
         return _solution(problem, status, best, tuple(history), clock)
 
+    def _certified(self, gaps: Gaps, candidate: Candidate) -> Certified:
+        """Repair a candidate, bring its multipliers into their box, and measure the gap."""
+        problem, point, name = gaps.problem, candidate.point, type(self).__name__
+        if not any(point.basis is vars(problem).get(own) for own in ("basis", "full_basis")):
+            raise ValueError(
+                f"{name} proposed a point on features that are not the problem's: use its basis "
+                "or its full_basis"
+            )
+        shape = (problem.sides, problem.n)
+        if np.shape(candidate.multipliers) != shape:
+            raise ValueError(
+                f"{name} proposed multipliers of shape {np.shape(candidate.multipliers)}: "
+                f"this problem has {shape}"
+            )
+        multipliers = np.clip(candidate.multipliers, 0.0, problem.multiplier_bound)
+        theta = 0.0 if point.basis.mean is None else max(candidate.theta, 0.0)
+        feasible = repair(problem, evaluate(problem, point))
+        difference = np.inf
+        if np.isfinite(theta) and np.all(np.isfinite(multipliers)):
+            difference = gaps.between(feasible, multipliers, theta)
+        gap = relative_gap(problem, feasible.value, difference)
+        return Certified(gap, difference, feasible, multipliers, theta)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A repaired candidate with its relative gap and p − d."""
+
+    gap: float
+    difference: float
+    feasible: Feasible
+    multipliers: Array
+    theta: float
+
 
 def _solution(
     problem: BandProblem,
     status: Status,
-    best: tuple[float, Candidate, Feasible, float],
+    best: Certified,
     history: tuple[tuple[int, float], ...],
     clock: Clock,
 ) -> Solution:
-    gap, candidate, feasible, lower = best
-    largest = max(float(np.abs(candidate.multipliers).max()), np.finfo(float).tiny)
-    active = np.any(candidate.multipliers > 1e-6 * largest, axis=0)
+    feasible = best.feasible
+    largest = max(float(best.multipliers.max()), np.finfo(float).tiny)
+    active = np.any(best.multipliers > 1e-6 * largest, axis=0)
     rank = sum(_rank(R) for R in feasible.point.factors)
     if status is Status.CONVERGED and rank == 0 and np.any(problem.targets):
         status = Status.ZERO_SCALE
     certificate = Certificate(
-        dual_value=lower,
+        dual_value=feasible.value.total - best.difference,
         primal_value=feasible.value.total,
-        gap=gap,
+        gap=best.gap,
         violation=feasible.violation,
         iterations=history[-1][0],
         active_rows=int(active.sum()),
         rank=rank,
-        trace_residual=candidate.point.basis.trace_residual,
+        trace_residual=feasible.point.basis.trace_residual,
         seconds={**clock.seconds, "total": sum(clock.seconds.values())},
     )
     return Solution(
         problem,
         status,
         feasible.point,
-        candidate.multipliers,
-        candidate.theta,
+        best.multipliers,
+        best.theta,
         certificate,
         history,
     )

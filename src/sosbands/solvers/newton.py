@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sosbands.dual import dual_value, shrunk
+from sosbands.dual import shrunk
+from sosbands.gap import Gaps
 from sosbands.primal import (
-    Feasible,
+    Fit,
     evaluate,
     relative_gap,
     repair,
@@ -120,39 +121,45 @@ class Newton(Solver):
             with clock.phase("rows"):
                 restricted.tune_shifts(outcome.state)
                 fit = restricted.fit(outcome.state)
-                feasible, lower = repair(problem, fit), restricted.dual_value(outcome.state)
-                gap = relative_gap(problem, feasible.value, lower)
+                feasible = repair(problem, fit)
+                multipliers = working.multipliers(outcome.state.gamma)
+                penalty = restricted.penalty(outcome.state)
+                gap = restricted.gap(outcome.state, feasible, multipliers, penalty)
                 proposed = None
                 if gap <= self.tol or last or restricted.exact:
-                    multipliers = working.multipliers(outcome.state.gamma)
-                    proposed, lower = self._certify(
-                        restricted, outcome.state, multipliers, feasible
-                    )
-                    gap = relative_gap(problem, feasible.value, lower)
+                    proposed, gap = self._proposed(restricted, outcome.state, multipliers, fit)
             if proposed is not None:
                 verdict = Status.STALLED if stalls > _PATIENCE else None
                 yield replace(proposed, iterations=steps, verdict=verdict)
             with clock.phase("rows"):
                 joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
 
-    def _certify(
-        self, restricted: Restricted, state: State, multipliers: Array, feasible: Feasible
+    def _proposed(
+        self, restricted: Restricted, state: State, multipliers: Array, fit: Fit
     ) -> tuple[Candidate, float]:
-        """The candidate of a state and its dual value, both on all features."""
+        """The candidate of a state and its gap, on all features."""
         units = restricted.reduction.units
         problem, theta = units.problem, units.theta(state.mean.theta)
         if units.perturbed:
             multipliers, theta = shrunk(problem, problem.basis, multipliers, theta)
-            lower = dual_value(problem, problem.basis, multipliers, theta)
+            gaps = Gaps(problem)
         else:
-            lower = restricted.certified_dual_value(state)
-        if relative_gap(problem, feasible.value, lower) <= self.tol:
+            penalty = restricted.certified_penalty(state)
+
+        def gap_of(fit: Fit) -> float:
+            feasible = repair(problem, fit)
+            if not units.perturbed:
+                return restricted.gap(state, feasible, multipliers, penalty)
+            difference = gaps.between(feasible, multipliers, theta)
+            return relative_gap(problem, feasible.value, difference)
+
+        gap = gap_of(fit)
+        if gap <= self.tol:
             # Leave out the directions that only the barrier keeps alive, if the gap permits.
-            slim = repair(problem, restricted.fit(state, positive_only=True))
-            if relative_gap(problem, slim.value, lower) <= self.tol:
-                feasible = slim
-        point = feasible.point
-        return Candidate(point, multipliers, theta, 0, dual_value=lower, feasible=feasible), lower
+            slim = restricted.fit(state, positive_only=True)
+            if gap_of(slim) <= self.tol:
+                fit = slim
+        return Candidate(fit.point, multipliers, theta, 0), gap
 
     def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sosbands.dual import GivenMean, JointMean, MeanTerm, ScaleTerm, matrix_root
-from sosbands.primal import Fit, squared_norms
+from sosbands.primal import Feasible, Fit, relative_gap, squared_norms
 from sosbands.solvers.path import Restriction, State
 from sosbands.solvers.subspace import Cost, positive_eigenpairs
 from sosbands.solvers.units import Normalised
@@ -153,7 +153,7 @@ class Restricted:
 
     @property
     def exact(self) -> bool:
-        """Whether `dual_value` is the problem's: no ridge raised, no eigenvalue approximate."""
+        """Whether `penalty` is the problem's: no ridge raised, no eigenvalue approximate."""
         costs = self.reduction.costs
         compressed = any(
             Q is not None and cost.gram is not None
@@ -161,25 +161,36 @@ class Restricted:
         )
         return not (compressed or self.reduction.units.perturbed)
 
-    def dual_value(self, state: State) -> float:
-        """D(Γ, θ) on the restriction, in the problem's own units."""
-        return state.dual_value * self.reduction.units.value
+    def gap(self, state: State, feasible: Feasible, multipliers: Array, penalty: float) -> float:
+        """The relative gap of a repaired point to D(Γ, θ), Ω* given, as in `sosbands.gap`.
 
-    def certified_dual_value(self, state: State) -> float:
-        """D(Γ, θ) with the positive eigenvalues of M on all features."""
-        reduction, lower = self.reduction, state.mean.value
+        The state's z is the best one at (Γ, θ) but for rounding, so that the mean costs more only
+        where the repair has shrunk it.
+        """
+        units, paid = self.reduction.units, float(np.sum(multipliers * feasible.fit.requirements))
+        difference = max(feasible.value.band + penalty - paid, 0.0)
+        difference += units.value * state.mean.excess
+        return relative_gap(units.problem, feasible.value, difference)
+
+    def penalty(self, state: State) -> float:
+        """Ω*, summed over the sides, on the restriction, in the problem's own units."""
+        return sum(scale.penalty for scale in state.scales) * self.reduction.units.value
+
+    def certified_penalty(self, state: State) -> float:
+        """Ω* with the positive eigenvalues of M on all features."""
+        reduction, total = self.reduction, 0.0
         for side, scale in enumerate(state.scales):
             Q, cost = self.bases[side], reduction.costs[side]
             if Q is None or cost.gram is None:
-                lower -= scale.penalty
+                total += scale.penalty
                 continue
             rows = reduction.units.scales[side].rows[self.rows.free[side]]
             guess = Q @ scale.vectors[:, scale.eigenvalues > 0]
             shift = reduction.shifts[side]
             values, vectors = positive_eigenpairs(cost, rows, scale.gamma, guess, shift=shift)
             reduction.found[side] = vectors
-            lower -= float(np.sum(values**2)) / (4 * scale.term.ridge)
-        return lower * reduction.units.value
+            total += float(np.sum(values**2)) / (4 * scale.term.ridge)
+        return total * reduction.units.value
 
     def tune_shifts(self, state: State) -> None:
         """Let the subspaces aim at the eigenvalues that M has now."""
