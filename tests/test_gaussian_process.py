@@ -284,6 +284,8 @@ def test_a_hundred_thousand_rows_take_seconds():
         ({"y": np.zeros(4)}, "must have shapes"),
         ({"noise_shape": np.ones(4)}, "must have shapes"),
         ({"y": np.full(5, np.nan)}, "must be finite"),
+        ({"y": np.full(5, 1e300)}, "y is of size 1e.300: rescale it"),
+        ({"X": np.full((5, 1), -1e300)}, "X is of size 1e.300: rescale it"),
         ({"noise_shape": np.zeros(5)}, "noise_shape must be positive"),
         ({"lengthscale": -1.0}, "lengthscale must be a positive number"),
         ({"lengthscale": [1.0, 1.0, 1.0]}, "lengthscale has 3 entries but X has 2 columns"),

@@ -7,6 +7,7 @@ test cases and results", "Non-symmetric intervals"); the formulas are in the cla
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -265,7 +266,7 @@ def case(number: int, *, dimension: int | None = None, beta: npt.ArrayLike | Non
     >>> X.shape, y.shape
     ((150, 5), (150,))
     """
-    if number not in _CASES:
+    if not isinstance(number, Real) or number not in _CASES:  # a list could not be looked up
         raise ValueError(f"number must be 1, 2, 3, 4 or 5, got {number!r}: choose one of them")
     if number == _SingleIndex.number:
         return _single_index(dimension, beta)

@@ -242,3 +242,20 @@ def assert_nested(intervals):
 def test_what_cannot_calibrate_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("level", [1e300, 0.0, 1.0, -INF, np.nan, "high"])
+@pytest.mark.parametrize(
+    "quantiles",
+    [
+        lambda level: SplitCalibration([1.0, 2.0]).quantiles([level]),
+        lambda level: SignedCalibration([1.0, 2.0]).quantiles([level]),
+        lambda level: GroupCalibration([1.0], ["a"]).quantiles([level], ["a"]),
+        lambda level: ClusteredCalibration([1.0, 2.0], [0, 1]).quantiles([level]),
+        lambda level: WeightedCalibration([1.0], [1.0]).quantiles([level], [1.0]),
+        lambda level: LocalizedCalibration([1.0], [[1.0]], 1.0, 0).quantiles([level], [[1.0]]),
+    ],
+)
+def test_levels_that_are_none_are_refused(quantiles, level):
+    with pytest.raises(ValueError, match=r"levels must be in \(0, 1\), got .*: write 0.9"):
+        quantiles(level)

@@ -194,11 +194,16 @@ def test_without_a_ridge_the_error_names_the_solver_to_use():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learning_rate": 0.0}, "learning_rate must be > 0, got 0.0"),
+        ({"learning_rate": 0.0}, "learning_rate must be > 0 and finite, got 0.0"),
         ({"momentum": 1.0}, r"momentum must be in \[0, 1\), got 1.0"),
-        ({"check_every": 0}, "check_every must be at least 1, got 0"),
-        ({"theta_floor": 0.0}, "theta_floor must be > 0, got 0.0"),
+        ({"check_every": 0}, "check_every must be at least 1 and whole, got 0"),
+        ({"theta_floor": 0.0}, "theta_floor must be > 0 and finite, got 0.0"),
         ({"tol": 1.0}, "tol must be in"),
+        ({"learning_rate": None}, "learning_rate must be > 0 and finite, got None"),
+        ({"learning_rate": np.inf}, "learning_rate must be > 0 and finite, got inf"),
+        ({"momentum": "fast"}, "momentum must be in .*, got 'fast'"),
+        ({"check_every": 1.5}, "check_every must be at least 1 and whole, got 1.5"),
+        ({"theta_floor": [1]}, r"theta_floor must be > 0 and finite, got \[1\]"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings, message):

@@ -339,3 +339,21 @@ def test_solving_twice_gives_the_same_bits():
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ValueError, match="must be"):
         Newton(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tol": None}, r"tol must be in \(0, 1\), got None: 1e-6 is"),
+        ({"tol": "small"}, r"tol must be in \(0, 1\), got 'small'"),
+        ({"tol": [1e-6]}, r"tol must be in \(0, 1\), got \[1e-06\]"),
+        ({"tol": True}, r"tol must be in \(0, 1\), got True"),
+        ({"tol": np.nan}, r"tol must be in \(0, 1\), got nan"),
+        ({"max_iter": None}, "max_iter must be at least 1 and whole, got None"),
+        ({"max_iter": 10.0}, "max_iter must be at least 1 and whole, got 10.0"),
+        ({"max_iter": True}, "max_iter must be at least 1 and whole, got True"),
+    ],
+)
+def test_settings_that_are_no_numbers_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Newton(**settings)

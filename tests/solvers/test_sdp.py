@@ -177,6 +177,11 @@ def test_the_phases_add_up_and_the_backend_is_one_of_them():
         ({"backend": "MOSEK"}, "backend must be"),
         ({"tol": 0.0}, "tol must be"),
         ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": None}, "tol must be .* got None"),
+        ({"form": ["A"]}, r"form must be .* got \['A'\]"),
+        ({"backend": ["SCS"]}, r"backend must be .* got \['SCS'\]"),
+        ({"options": "fast"}, "options must map names .* got 'fast'"),
+        ({"verbose": None}, "verbose must be True or False, got None"),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(settings, message):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sosbands.conformal.levels import exact_level, order_rank, row_shortage
+from sosbands.conformal.levels import checked_levels, exact_level, order_rank, row_shortage
 from sosbands.types import Array, Indices
 
 Groups: TypeAlias = NDArray[np.object_]
@@ -67,7 +67,8 @@ class SplitCalibration(Calibration):
 
     def quantiles(self, levels: Sequence[float]) -> Array:
         """The k-th smallest score of each level, k = ⌈level·(m + 1)⌉, shape (len(levels),)."""
-        ranks = [order_rank(level, len(self.scores)) for level in levels]
+        given, _ = checked_levels(levels, name="levels")
+        ranks = [order_rank(level, len(self.scores)) for level in given]
         return picked(self.scores, np.minimum(ranks, len(self.scores) + 1) - 1)
 
 
@@ -83,7 +84,8 @@ class SignedCalibration(Calibration):
         """
         m = len(self.scores)
         scores = np.concatenate([[-np.inf], self.scores, [np.inf]])
-        exact = [exact_level(level) * (m + 1) for level in levels]
+        given, _ = checked_levels(levels, name="levels")
+        exact = [exact_level(level) * (m + 1) for level in given]
         ranks = [math.floor(k) if 2 * k < m + 1 else math.ceil(k) for k in exact]
         return scores[np.minimum(ranks, m + 1)]
 
@@ -159,7 +161,8 @@ class ClusteredCalibration(Calibration):
     def quantiles(self, levels: Sequence[float]) -> Array:
         """The smallest t with Σ 1{sᵢ ≤ t}/(rows of its cluster) ≥ level·(clusters + 1), or +∞."""
         _, cluster, rows = np.unique(self.clusters, return_inverse=True, return_counts=True)
-        target = np.array(levels, dtype=np.float64) * (len(rows) + 1)
+        given, _ = checked_levels(levels, name="levels")
+        target = np.array(given) * (len(rows) + 1)
         index = np.searchsorted(np.cumsum(1.0 / rows[cluster]), target * (1 - SLACK))
         return picked(self.scores, index)
 
@@ -193,7 +196,8 @@ class WeightedCalibration(Calibration):
         """
         with np.errstate(over="ignore"):
             own = _checked_weights(weights) / self.weights.max()
-        target = (self._mass[-1] + own)[:, None] * np.array(levels, dtype=np.float64)
+        given, _ = checked_levels(levels, name="levels")
+        target = (self._mass[-1] + own)[:, None] * np.array(given)
         index = np.searchsorted(self._mass, target * (1 - SLACK))
         return picked(self.scores, index)
 

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from sosbands.conformal.calibration import SLACK, Calibration, picked
+from sosbands.conformal.levels import checked_levels
 from sosbands.types import Array
 
 # Entries of the largest temporary: 8 MB of floats.
@@ -59,6 +60,7 @@ class LocalizedCalibration(Calibration):
 
     def quantiles(self, levels: Sequence[float], inputs: Array) -> Array:
         """The weighted quantiles at the new rows, shape (n, len(levels))."""
+        levels, _ = checked_levels(levels, name="levels")
         X = _checked_inputs(inputs, self.inputs.shape[1])
         q = np.empty((len(X), len(levels)))
         size = max(1, _BLOCK_ENTRIES // len(self.scores))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sosbands.conformal.calibration import checked_scores
 from sosbands.conformal.family import IntervalFamily
-from sosbands.conformal.levels import order_rank, row_shortage
+from sosbands.conformal.levels import checked_levels, order_rank, row_shortage
 from sosbands.types import Array, Indices
 
 # A selection passes over its arrays many times: they stay in the processor's cache.
@@ -69,6 +69,7 @@ class PlusCalibration:
                 f"got {len(families)}"
             )
         m = self.size
+        levels, _ = checked_levels(levels, name="levels")
         ranks = [order_rank(level, m) for level in levels]
         upper, opposite, width = (
             np.stack(parts, axis=1) for parts in zip(*map(_ends, families), strict=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from sosbands.primal import Point, uncoverable
 from sosbands.problem import BandProblem, Basis
-from sosbands.solvers.base import Candidate, Clock, Solver, Status
+from sosbands.solvers.base import Candidate, Clock, Solver, Status, check_count, number
 from sosbands.types import Array
 
 
@@ -75,14 +75,13 @@ class Accelerated(Solver):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, and a missing JAX."""
         self._check_settings()
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be > 0, got {self.learning_rate!r}")
-        if not 0 <= self.momentum < 1:
+        if not 0 < number(self.learning_rate) < np.inf:
+            raise ValueError(f"learning_rate must be > 0 and finite, got {self.learning_rate!r}")
+        if not 0 <= number(self.momentum) < 1:
             raise ValueError(f"momentum must be in [0, 1), got {self.momentum!r}")
-        if self.check_every < 1:
-            raise ValueError(f"check_every must be at least 1, got {self.check_every!r}")
-        if not self.theta_floor > 0:
-            raise ValueError(f"theta_floor must be > 0, got {self.theta_floor!r}")
+        check_count("check_every", self.check_every)
+        if not 0 < number(self.theta_floor) < np.inf:
+            raise ValueError(f"theta_floor must be > 0 and finite, got {self.theta_floor!r}")
         _import_jax()
         _import_optax()
 

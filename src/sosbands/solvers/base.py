@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
@@ -200,6 +200,18 @@ class Solution:
         return X
 
 
+def number(value: object) -> float:
+    """A setting as a number; NaN, which no range holds, if it is none."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return float(value) if is_number else np.nan  # type: ignore[arg-type]
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise an error if a setting is not a whole number from 1 on."""
+    if not isinstance(value, Integral) or not number(value) >= 1:
+        raise ValueError(f"{name} must be at least 1 and whole, got {value!r}")
+
+
 class Solver(ABC):
     """Turns a `BandProblem` into a `Solution`.
 
@@ -211,10 +223,9 @@ class Solver(ABC):
     needs_ridge: ClassVar[bool] = True
 
     def _check_settings(self) -> None:
-        if not 0 < self.tol < 1:
-            raise ValueError(f"tol must be in (0, 1), got {self.tol!r}")
-        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be at least 1 and whole, got {self.max_iter!r}")
+        if not 0 < number(self.tol) < 1:
+            raise ValueError(f"tol must be in (0, 1), got {self.tol!r}: 1e-6 is a small gap")
+        check_count("max_iter", self.max_iter)
 
     @abstractmethod
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:

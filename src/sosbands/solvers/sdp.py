@@ -70,8 +70,14 @@ class SDP(Solver):
         self._check_settings()
         if self.form not in ("A", "B"):
             raise ValueError(f'form must be "A" or "B", got {self.form!r}')
-        if self.backend not in _ACCURATE:
+        if self.backend not in tuple(_ACCURATE):  # a list could not be looked up
             raise ValueError(f'backend must be "CLARABEL" or "SCS", got {self.backend!r}')
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise ValueError(
+                f"options must map names of the backend's options to values, got {self.options!r}"
+            )
+        if not isinstance(self.verbose, bool):
+            raise ValueError(f"verbose must be True or False, got {self.verbose!r}")
         _import_cvxpy()
 
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
