@@ -102,7 +102,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Whether inputs and output are standardised with the pre-training rows.
     calibration : {"split", "cv+", "localized"} or None
         "split": P(Y ∈ C(X)) ≥ level, and ≤ level + 1/(m + 1) without ties. "localized": the same
-        guarantee, with a threshold that varies with x (randomly localized conformal prediction).
+        guarantee, with a threshold that varies with x (randomly localized conformal prediction);
+        not for few distinct inputs, whose random draws do not average out.
         "cv+": every row trains and calibrates; with K folds of n rows and α = 1 − level the
         guarantee is 1 − 2α − min{2(1 − 1/K)/(n/K + 1), (1 − K/n)/(K + 1)}, and in practice about
         the level. None: call `conformalize`.

@@ -45,8 +45,8 @@ _WORK = 1e10
 # Landmarks of the final fit are sought among this many rows: verifying all takes several passes.
 _PIVOT_ROWS = 100_000
 _BLOCK_ENTRIES = 1 << 20
-# Values whose sums of squares are finite.
-_LARGEST = 1e100
+# Inputs whose squares can be summed, and outputs that can be squared.
+_LARGEST_INPUT, _LARGEST_OUTPUT = 1e140, 1e153
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,11 +359,9 @@ def _checked(
         )
     if not (np.all(np.isfinite(X)) and np.all(np.isfinite(y))):
         raise ValueError("X and y must be finite, got NaN or infinity: remove those rows")
-    for name, values in (("X", X), ("y", y)):
-        if (size := float(np.abs(values).max())) > _LARGEST:
-            raise ValueError(
-                f"{name} holds values of size {size:.0e}: rescale it, to 1 for example"
-            )
+    for name, values, largest in (("X", X, _LARGEST_INPUT), ("y", y, _LARGEST_OUTPUT)):
+        if (size := np.abs(values).max()) > largest:
+            raise ValueError(f"{name} is of size {size:.0e}: rescale it, to 1 for example")
     if not (np.all(v > 0) and np.all(np.isfinite(v))):
         raise ValueError(f"noise_shape must be positive and finite, got {v.min()!r} as its minimum")
     return X, y, np.maximum(v / v.mean(), _LEAST_NOISE)

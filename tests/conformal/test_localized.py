@@ -92,6 +92,25 @@ def test_rows_served_one_by_one_are_covered_as_in_one_table():
     assert abs(np.mean(s <= alone) - 0.9) < 4 * np.sqrt(0.09 / 200 + 0.09 / 800)
 
 
+def test_equal_rows_share_a_draw_so_that_few_of_them_do_not_average_out():
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        x = rng.choice(np.linspace(-1.5, 1.5, 5), (n, 1))
+        return x, np.abs(rng.normal(size=n)) * (2 + x[:, 0])
+
+    (inputs, scores), (X, s) = draw(200), draw(2000)
+    h = effective_bandwidth(draw(400)[0], 200)
+    q = LocalizedCalibration(scores, inputs, h, 0).quantiles((0.9,), X)[:, 0]
+    assert len(np.unique(np.column_stack([X[:, 0], q]), axis=0)) == len(np.unique(X))
+
+    def spread(X):
+        made = [LocalizedCalibration(scores, inputs, h, seed) for seed in range(40)]
+        return np.std([np.mean(s <= one.quantiles((0.9,), X)[:, 0]) for one in made])
+
+    assert spread(X) > 3 * spread(X + 1e-4 * rng.normal(size=X.shape))
+
+
 def test_a_row_far_from_all_others_gets_an_infinite_quantile():
     calibration = LocalizedCalibration(np.ones(50), np.zeros((50, 2)), 1e-3, 0)
     q = calibration.quantiles((0.9,), np.array([[1e6, 0.0], [1e-5, 0.0]]))

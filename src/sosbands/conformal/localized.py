@@ -42,7 +42,9 @@ class LocalizedCalibration(Calibration):
         h > 0; see `effective_bandwidth`.
     seed : int
         With what a row holds it decides the row's draw: the same one in every table, and another
-        one for every other row, so that draws average out however rows are served.
+        one for every row that differs, so that draws average out however rows are served. They do
+        not where rows are equal: few distinct inputs have few draws, and the coverage of one seed
+        is off by as much.
     """
 
     inputs: Array
