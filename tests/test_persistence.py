@@ -39,6 +39,7 @@ from sklearn.svm import SVR
 
 import sosbands
 from sosbands import BandRegressor, Newton
+from sosbands.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, describe, files
 
 FIXTURE = Path(__file__).parent / "data"
@@ -208,9 +209,13 @@ def test_a_frozen_estimator_comes_back(tmp_path):
     assert_same(model, stored(model, tmp_path))
 
 
-def test_difficulty_comes_back(tmp_path):
-    trees = HistGradientBoostingRegressor(max_iter=3, random_state=0)
-    model = band(Ridge(), difficulty=trees, cv=3).fit(X, y)
+@pytest.mark.parametrize(
+    "difficulty",
+    [HistGradientBoostingRegressor(max_iter=3, random_state=0), NeighbourMean(5)],
+    ids=["trees", "neighbours"],
+)
+def test_difficulty_comes_back(difficulty, tmp_path):
+    model = band(Ridge(), difficulty=difficulty, cv=3).fit(X, y)
     assert_same(model, stored(model, tmp_path))
 
 
