@@ -75,9 +75,10 @@ def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) ->
     Many columns are read at once: each alone takes longer than its cells if they are few. What is
     absent here needs `numbers`, which gives the same where both give something.
     """
-    there = table.columns.get_indexer(list(names))
-    there = there[table.dtypes.eq(object).to_numpy()[there]]
-    step, found, written = max(_AT_ONCE // len(table), 1), {}, numerals(form)
+    there = table.columns.get_indexer(pd.Index(names, dtype=object))
+    there = there[table.dtypes.to_numpy()[there] == np.dtype(object)]
+    step, written = max(_AT_ONCE // len(table), 1), numerals(form)
+    found: dict[str, Array] = {}
     for start in range(0, len(there), step):
         part = table.iloc[:, there[start : start + step]]
         values = written.all_numbers(part.to_numpy().ravel())
