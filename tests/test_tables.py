@@ -126,8 +126,9 @@ def test_a_row_error_names_the_line_where_there_are_lines(write):
     assert error.in_file("-") is error.in_file("t.parquet") is error
 
 
-def test_a_cell_that_is_too_long_to_count_lines_leaves_the_row(write):
-    assert line_of(write(f"x,y\n{'1' * 200_000},2\n3,4\n"), None, 1) is None
+def test_lines_are_counted_up_to_a_cell_that_is_too_long(write):
+    path = write(f"x,y\n1,2\n{'1' * 200_000},2\n3,4\n")
+    assert [line_of(path, None, row) for row in range(3)] == [2, 3, None]
 
 
 def test_names_that_repeat_are_found_in_one_pass_and_a_few_are_shown(write):

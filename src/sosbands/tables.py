@@ -192,8 +192,8 @@ def line_of(path: str, form: CsvFormat | None, row: int) -> int | None:
                     if below == row:
                         return begin
                     below += 1
-        except csv.Error:  # such as a cell that is too long for it
-            return None
+        except csv.Error:  # a cell that is too long for it, perhaps in this very row
+            return end + 1 if below == row else None
     return None
 
 

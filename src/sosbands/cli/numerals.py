@@ -83,13 +83,8 @@ class Numerals:
             if len(parts) != len(cells):  # a line end within quotes
                 return None
             cells = np.array(parts, dtype=object)
-        filled = cells != ""
-        values = np.full(len(cells), np.nan)
-        try:
-            values[filled] = cells[filled].astype(np.float64)
-        except ValueError:
-            return None
-        return None if np.isinf(values).any() else values
+        values = _as_floats(cells)
+        return None if values is None or np.isinf(values).any() else values
 
     def advice(self, text: str) -> str:
         """What to do about a cell that is nearly a number."""
@@ -123,6 +118,21 @@ class Numerals:
             rf"(?P<sign>[+-]?)(?=[0-9]|{point}[0-9])(?P<whole>{whole})?"
             rf"(?:{point}(?P<part>[0-9]*))?(?P<exponent>{_EXPONENT})"
         )
+
+
+def _as_floats(cells: Any) -> Array | None:
+    """What Python reads, and NaN in empty cells; None if there are others that it cannot read."""
+    try:
+        return np.asarray(cells.astype(np.float64))
+    except ValueError:
+        filled, values = cells != "", np.full(len(cells), np.nan)
+    if filled.all():
+        return None
+    try:
+        values[filled] = cells[filled].astype(np.float64)
+    except ValueError:
+        return None
+    return values
 
 
 def nearly_a_number(cell: Any) -> bool:
