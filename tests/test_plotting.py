@@ -325,7 +325,7 @@ def test_drawing_changes_no_global_setting(one_input):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"feature": "height"}, r"feature must be a column of X, got 'height': choose from \['age"),
+        ({"feature": "height"}, r"feature must be a column of X, got 'height': choose from 'age"),
         ({"feature": 3}, "feature must be from 0 to 2, got 3"),
         ({"kind": "curve"}, 'kind="curve" needs intervals that depend on one input'),
         ({"kind": "area"}, 'kind must be "curve" or "rows", got \'area\''),

@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 from plotly import graph_objects
 from sklearn.linear_model import LinearRegression
 
-from sosbands import BandRegressor
+from sosbands import BandRegressor, TuningDisplay
 from sosbands.datasets import case
 from sosbands.evaluation import evaluate
 from sosbands.report import render_report, write_report
+from sosbands.report.diagnostic_figures import tuning_figure
 from sosbands.report.markup import count, number, shortened
 from sosbands.report.traces import compact, ribbon
 
@@ -222,10 +224,38 @@ def test_many_rows_are_thinned_and_the_page_says_so(model):
 def test_a_tuned_model_shows_every_trial_and_the_choice():
     model = BandRegressor(random_state=0).fit(X[:100], Y[:100])
     page = Page(render_report(model, X_NEW, Y_NEW))
-    *lines, star = page.figures["tuning"]["traces"]
-    trials = model.tuning_.trials
-    assert sum(len(line["x"]) for line in lines) == len(trials)
-    assert star["y"] == pytest.approx([model.tuning_.chosen.criterion], rel=1e-4)
+    shown, chosen = page.figures["tuning"]["traces"], model.tuning_.chosen
+    for axis, value in (("y", chosen.criterion), ("y2", chosen.interval_score)):
+        *lines, ring = (trace for trace in shown if trace["yaxis"] == axis)
+        assert sum(len(line["x"]) for line in lines) == len(model.tuning_.trials)
+        assert ring["y"] == pytest.approx([value], rel=1e-4)
+
+
+def test_the_report_draws_the_tuning_as_the_display_does():
+    many, outputs = case(2, dimension=3).sample(120, random_state=0)
+    for inputs, y in ((X[:100], Y[:100]), (many, outputs)):
+        model = BandRegressor(random_state=0).fit(inputs, y)
+        display = TuningDisplay.from_estimator(model, ax=Figure().subplots(2))
+        figure = tuning_figure(model.tuning_)
+        parts = zip(
+            ("", "2"),
+            display.axes_,
+            (display.criterion_lines_, display.score_lines_),
+            display.chosen_,
+            strict=True,
+        )
+        for which, panel, lines, ring in parts:
+            axis = figure.layout[f"yaxis{which}"]
+            assert axis["title"]["text"].replace("<br>", "\n") == panel.get_ylabel()
+            assert axis["type"] == panel.get_yscale()
+            assert figure.layout["xaxis"]["type"] == panel.get_xscale()
+            drawn = [trace for trace in figure.traces if trace["yaxis"] == f"y{which}"]
+            for trace, line in zip(drawn, [*lines, ring], strict=True):
+                assert trace["name"] == line.get_label()
+                assert ("lines" in trace["mode"]) == (line.get_linestyle() == "-")
+                assert trace["x"] == pytest.approx(line.get_xdata(), rel=1e-3)
+                assert trace["y"] == pytest.approx(line.get_ydata(), rel=1e-3)
+        assert figure.layout["xaxis"]["title"]["text"] == display.axes_[1].get_xlabel()
 
 
 def test_a_model_that_was_not_tuned_says_so(page):

@@ -7,7 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sosbands.tables import CsvFormat, TableError, read_blocks, read_table, replacing, writer
+from sosbands import tables
+from sosbands.tables import (
+    CsvFormat,
+    RowError,
+    TableError,
+    line_of,
+    read_blocks,
+    read_table,
+    replacing,
+    writer,
+)
 
 
 @pytest.fixture
@@ -91,6 +101,73 @@ def test_an_empty_line_between_wider_rows_is_none(write):
     assert table.to_numpy().tolist() == [["1", "2"], ["", ""]]
 
 
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("x,y\n1,2\n3,4\n", [2, 3]),
+        ("\n\nx,y\n1,2\n\n  \n3,4\n", [4, 7]),
+        ('x,y\r\n"a\r\nb",2\r\n3,4\r\n', [2, 4]),
+        ('"x\nx",y\n1,5" wide\n3,4\n', [3, 4]),
+        ("x\n1\n\n3\n", [2, 3, 4]),
+        ("x,\n,\n", [2]),
+    ],
+)
+def test_a_row_is_found_in_the_line_that_an_editor_shows(write, content, lines):
+    path = write(content)
+    assert len(read_table(path)) == len(lines)
+    assert [line_of(path, None, row) for row in range(len(lines))] == lines
+    assert line_of(path, None, len(lines)) is None
+
+
+def test_a_row_error_names_the_line_where_there_are_lines(write):
+    error = RowError("a cell in ", 1, " is wrong")
+    assert str(error) == "a cell in row 2 is wrong"
+    assert str(error.in_file(write("x\n1\n2\n"))) == "a cell in line 3 is wrong"
+    assert error.in_file("-") is error.in_file("t.parquet") is error
+
+
+def test_lines_are_counted_up_to_a_cell_that_is_too_long(write):
+    path = write(f"x,y\n1,2\n{'1' * 200_000},2\n3,4\n")
+    assert [line_of(path, None, row) for row in range(3)] == [2, 3, None]
+
+
+def test_names_that_repeat_are_found_in_one_pass_and_a_few_are_shown(write):
+    class Counted(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Counted(f"c{i}") for i in range(2000)] * 2
+    with pytest.raises(TableError, match=r"named 'c0', 'c1', 'c10', .* and 1995 more: give"):
+        tables._check_names(names, "t.csv")
+    assert Counted.compared <= 10 * len(names)
+
+
+def test_a_wide_table_is_made_of_one_array(write):
+    """Else pandas works on each of its columns apart."""
+    names = ",".join(f"c{i}" for i in range(3000))
+    table = read_table(write(f"{names}\n{names}\n"))
+    assert table.shape == (1, 3000)
+    assert np.shares_memory(table["c0"].to_numpy(), table.to_numpy())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{'n' * 10**6},{'n' * 10**6}\n1,2\n",
+        f"{'n' * 6000};b\n1,2\n",
+        f"x,y\n{'1,' * 10**5}\n",
+    ],
+)
+def test_no_message_holds_all_of_a_long_text(write, content):
+    with pytest.raises(TableError) as caught:
+        read_table(write(content))
+    assert len(str(caught.value)) < 600
+
+
 def test_standard_input_stays_open(monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(b"x\n1\n\n"))
     monkeypatch.setattr(sys, "stdin", stream)
@@ -132,7 +209,11 @@ def test_a_file_that_is_not_compressed_by_gzip_is_refused(write):
     ("settings", "sentence"),
     [
         ({"sep": ""}, "sep must be one character, got ''"),
-        ({"decimal": ",", "thousands": ","}, "decimal must be one character and differ"),
+        ({"decimal": ",", "thousands": ","}, "decimal and thousands must differ, got ','"),
+        ({"decimal": "1"}, "decimal must be a point or a comma, got '1'"),
+        ({"decimal": ""}, "decimal must be a point or a comma, got ''"),
+        ({"thousands": "-"}, "thousands must be a comma, .* got '-'"),
+        ({"thousands": ".,"}, "thousands must be a comma, .* got '.,'"),
         ({"encoding": "utf-9"}, "encoding 'utf-9' is unknown"),
     ],
 )

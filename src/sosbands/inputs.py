@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 
 from sosbands.means import Affine
 from sosbands.neighbours import NearestRow, distances_among
+from sosbands.quoting import listed
 from sosbands.types import Array
 
 # Rows that are predicted at once: what is computed for them stays far below 256 MB.
@@ -68,10 +69,12 @@ class BandInputs:
         columns = _numeric_columns(X)
         if not columns:
             raise ValueError(
-                f"X has no numeric columns among {list(X.columns)}: give a band_transformer that "
+                f"X has no numeric columns among {listed(X.columns)}: give a band_transformer that "
                 "makes numbers of them"
             )
-        return cls(columns, [list(X.columns).index(name) for name in columns], None)
+        # The first of several columns of one name.
+        places = {name: at for at, name in reversed(list(enumerate(X.columns)))}
+        return cls(columns, [places[name] for name in columns], None)
 
     def __call__(self, X: Any) -> Array:
         """The numbers, checked."""

@@ -16,6 +16,7 @@ import re
 import secrets
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +26,15 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from sosbands.quoting import listed, quoted, shortened
+
 __all__ = [
     "BLOCK_ROWS",
     "CsvFormat",
+    "RowError",
     "TableError",
     "is_parquet",
+    "line_of",
     "named",
     "read_blocks",
     "read_table",
@@ -40,12 +45,35 @@ __all__ = [
 # Rows in memory at once: a hundred columns of text are then some 300 MB.
 BLOCK_ROWS = 50_000
 STANDARD_STREAM = "-"
+# A digit, a sign or a letter between digits would make another number of them.
+_DECIMALS, _THOUSANDS = ".,·٫", ".,'’_·٬ \u00a0\u2007\u2009\u202f"
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
 
 
 class TableError(ValueError):
     """A file is not the table that it should be; the message says why, and what to do."""
+
+
+class RowError(TableError):
+    """Something is wrong in one row of a table.
+
+    Parameters
+    ----------
+    before, after : str
+        The sentence around the place of the row.
+    row : int
+        The first row below the header is zero.
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(f"{before}row {row + 1}{after}")
+        self.before, self.row, self.after = before, row, after
+
+    def in_file(self, path: str, form: CsvFormat | None = None) -> TableError:
+        """The same with the line of the file, where that can be told."""
+        line = line_of(path, form, self.row)
+        return self if line is None else TableError(f"{self.before}line {line}{self.after}")
 
 
 @dataclass(frozen=True)
@@ -68,18 +96,27 @@ class CsvFormat:
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.sep) != 1:
-            raise TableError(f"sep must be one character, got {self.sep!r}")
-        if len(self.decimal) != 1 or self.decimal == self.thousands:
+            raise TableError(f"sep must be one character, got {quoted(self.sep)}")
+        if len(self.decimal) != 1 or self.decimal not in _DECIMALS:
+            raise TableError(f"decimal must be a point or a comma, got {quoted(self.decimal)}")
+        if len(self.thousands) > 1 or self.thousands not in _THOUSANDS:
             raise TableError(
-                "decimal must be one character and differ from thousands, got "
-                f"{self.decimal!r} and {self.thousands!r}"
+                "thousands must be a comma, a point, a blank, an apostrophe, an underscore or "
+                f"nothing, got {quoted(self.thousands)}"
             )
+        if self.decimal == self.thousands:
+            raise TableError(f"decimal and thousands must differ, got {self.decimal!r} for both")
         try:
             "".encode(self.encoding)
         except LookupError:
             raise TableError(
-                f"encoding {self.encoding!r} is unknown: utf-8, cp1252 and latin-1 are usual"
+                f"encoding {quoted(self.encoding)} is unknown: utf-8, cp1252 and latin-1 are usual"
             ) from None
+
+    @property
+    def codec(self) -> str:
+        """The encoding for reading: a byte order mark is no part of the first name."""
+        return "utf-8-sig" if self.encoding.lower() in ("utf-8", "utf8") else self.encoding
 
     def sep_of(self, path: str) -> str:
         """What is between two cells of this file."""
@@ -131,6 +168,33 @@ def read_blocks(
             yield block
     if start == 0:
         raise TableError(f"{named(path)} has a header but no rows: there is nothing to do")
+
+
+def line_of(path: str, form: CsvFormat | None, row: int) -> int | None:
+    """The line of a CSV file in which a row begins; the first row below the header is zero.
+
+    None where there are no lines to count again: in Parquet files, and in what has come through a
+    pipe. Blank lines, and line ends within quotes, are why it is not simply the row plus two.
+    """
+    if is_parquet(path) or path == STANDARD_STREAM or not Path(path).is_file():
+        return None
+    form = form or CsvFormat()
+    with _bytes_of(path) as stream:
+        sep = form.sep_of(path)
+        blank_lines, header = _beginning(stream, form.codec, sep)
+        text = io.TextIOWrapper(stream, form.codec, newline="")
+        records, end, below = csv.reader(text, delimiter=sep), 0, -1 - blank_lines
+        try:
+            for cells in records:
+                begin, end = end + 1, records.line_num
+                # Before the header, every blank line has been counted.
+                if below < 0 or len(header) == 1 or len(cells) > 1 or "".join(cells).strip():
+                    if below == row:
+                        return begin
+                    below += 1
+        except csv.Error:  # a cell that is too long for it, perhaps in this very row
+            return end + 1 if below == row else None
+    return None
 
 
 def is_parquet(path: str) -> bool:
@@ -196,12 +260,8 @@ def _csv_writer(stream: Any, path: str, form: CsvFormat | None) -> Write:
             lines.writerow(block.columns)
             begun = True
         # A third faster than pandas, and numbers are as exact.
-        lines.writerows(
-            zip(
-                *(_cells(block.iloc[:, j], form.decimal) for j in range(block.shape[1])),
-                strict=True,
-            )
-        )
+        columns = (_cells(column, form.decimal) for _, column in block.items())
+        lines.writerows(zip(*columns, strict=True))
 
     return write
 
@@ -221,28 +281,31 @@ def _cells(column: pd.Series[Any], decimal: str) -> list[Any]:
 def _csv_blocks(path: str, form: CsvFormat | None, rows: int) -> Iterator[pd.DataFrame]:
     """The header is read as a row: pandas would rename columns of the same name."""
     form = form or CsvFormat()
-    # A byte order mark is no part of the first name.
-    encoding = "utf-8-sig" if form.encoding.lower() in ("utf-8", "utf8") else form.encoding
     sep = form.sep_of(path)
     try:
         with _bytes_of(path) as stream:
-            blank_lines, n_columns = _beginning(stream, encoding, sep)
+            blank_lines, header = _beginning(stream, form.codec, sep)
+            _check_separator(header, sep, path)
             with pd.read_csv(
                 stream,
                 sep=sep,
                 header=None,
                 dtype=object,
                 na_filter=False,
-                encoding=encoding,
+                encoding=form.codec,
                 chunksize=rows,
                 skiprows=blank_lines,
                 # An empty line is how a single column writes a missing value.
-                skip_blank_lines=n_columns != 1,
+                skip_blank_lines=len(header) != 1,
             ) as reader:
-                names = [str(name).strip() for name in reader.get_chunk(1).iloc[0]]
-                _check_separator(names, sep, path)
+                # Of many columns, each takes longer than its cells: so the header is not a block
+                # of its own, and all columns are one array.
+                names: list[str] = []
                 for block in reader:
-                    yield block.set_axis(names, axis=1)
+                    values = block.to_numpy()
+                    if not names:
+                        names, values = [str(name).strip() for name in values[0]], values[1:]
+                    yield pd.DataFrame(values, columns=names, dtype=object, copy=False)
     except pd.errors.EmptyDataError:
         raise TableError(f"{named(path)} is empty: a header and rows are needed") from None
     except pd.errors.ParserError as error:
@@ -272,20 +335,20 @@ def _bytes_of(path: str) -> Iterator[io.BufferedReader]:
             yield io.BufferedReader(raw)
 
 
-def _beginning(stream: io.BufferedReader, encoding: str, sep: str) -> tuple[int, int]:
-    """The number of blank lines before the header, and of its cells."""
+def _beginning(stream: io.BufferedReader, encoding: str, sep: str) -> tuple[int, list[str]]:
+    """The number of blank lines before the header, and its cells as far as they can be seen."""
     text = stream.peek().decode(encoding, errors="replace")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     for blank, cells in enumerate(lines):
         if len(cells) > 1 or "".join(cells).strip():
-            return blank, len(cells)
-    return 0, 0
+            return blank, cells
+    return 0, []
 
 
 def _parser_sentence(message: str, path: str) -> str:
     found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
     if found is None:
-        return f"{named(path)} is not a CSV table: {message.strip()}"
+        return f"{named(path)} is not a CSV table: {shortened(message.strip(), 200)}"
     expected, line, saw = found.groups()
     return (
         f"line {line} of {named(path)} has {saw} cells but the header has {expected}: put quotes "
@@ -294,21 +357,21 @@ def _parser_sentence(message: str, path: str) -> str:
 
 
 def _check_names(names: list[str], path: str) -> None:
-    twice = sorted({repr(name) for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise TableError(
-            f"{named(path)} has several columns named {', '.join(twice)}: give each its own name"
+            f"{named(path)} has several columns named {listed(twice)}: give each its own name"
         )
 
 
 def _check_separator(names: list[str], sep: str, path: str) -> None:
-    if len(names) > 1:
+    if len(names) != 1:
         return
     for other in ";,\t|":
         if other != sep and other in names[0]:
             decimal = "; if its numbers have decimal commas, --decimal , too" * (other == ";")
             raise TableError(
-                f"{named(path)} has only the column {names[0]!r}, which looks like several "
+                f"{named(path)} has only the column {quoted(names[0])}, which looks like several "
                 f"separated by {other!r}: name the separator, sep={other!r} or --sep {other!r}"
                 f"{decimal}"
             )
@@ -334,7 +397,7 @@ def _parquet_blocks(path: str, rows: int) -> Iterator[pd.DataFrame]:
             for batch in file.iter_batches(batch_size=rows):
                 yield batch.to_pandas()
     except pa.ArrowInvalid as error:
-        first = str(error).splitlines()[0]
+        first = shortened(str(error).splitlines()[0], 200)
         raise TableError(f"{path} is not a complete Parquet file: {first}") from error
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from sosbands.inputs import is_frame
+from sosbands.quoting import quoted
 from sosbands.types import Array
 
 MIN_ROWS = 10  # that a band learns from
@@ -28,7 +29,7 @@ def check_limits(low: Any, high: Any) -> None:
     """Raise an error if y_min and y_max are no limits of outputs."""
     for name, value in (("y_min", low), ("y_max", high)):
         if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
-            raise ValueError(f"{name} must be a number or None, got {value!r}")
+            raise ValueError(f"{name} must be a number or None, got {quoted(value)}")
     if low is not None and high is not None and not low < high:
         raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
 

@@ -1,8 +1,14 @@
+import re
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sosbands.cli.cells import categories, numbers
+from sosbands.cli.numerals import numerals
 from sosbands.tables import CsvFormat, TableError
 
 
@@ -11,7 +17,7 @@ def column(*cells, dtype=object):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("cells", "expected"),
     [
         (column("1", " 2.5 ", "-3e2"), [1, 2.5, -300]),
         (column("1", "", "NA", " nan ", "None"), [1, *[np.nan] * 4]),
@@ -22,8 +28,8 @@ def column(*cells, dtype=object):
         (column(1, None, "2"), [1, np.nan, 2]),
     ],
 )
-def test_cells_are_read_as_numbers(given, expected):
-    assert np.array_equal(numbers(given, CsvFormat()), expected, equal_nan=True)
+def test_cells_are_read_as_numbers(cells, expected):
+    assert np.array_equal(numbers(cells, CsvFormat()), expected, equal_nan=True)
 
 
 def test_digits_are_not_lost_on_the_way():
@@ -39,10 +45,104 @@ def test_numbers_are_read_as_the_format_says():
     assert numbers(column("1.234,5", "0,25"), form).tolist() == [1234.5, 0.25]
 
 
-@pytest.mark.parametrize("cell", ["two", "20_01", "inf", "-inf", "1;2"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *["two", "20_01", "inf", "-Infinity", "1e999", "1;2", "1\0", "\0001", "1\x1f", "0x10"],
+        *["١٢٣", "１２", "²", "1 000", "1\u00a0000", "–5", "5-", "(5)", "$5", "5%", "1,5", "+-5"],
+        *["1e", "e5", ".", "-", "1.2.3", "1e5.5", "1d5", "1L", "--1", "1 2", "1\n2", "½", "٫5"],
+    ],
+)
 def test_what_is_no_number_is_refused_with_its_row(cell):
-    with pytest.raises(TableError, match=f"got '{cell}' in row 2"):
+    with pytest.raises(TableError, match=re.escape(f"got {cell!r} in row 2")):
         numbers(column("1", cell), CsvFormat())
+    with pytest.raises(TableError, match=re.escape(f"got {cell!r} in row 2: ")):
+        numbers(column("", cell), CsvFormat())
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "cell", "value"),
+    [
+        (",", ".", "1.234.567", 1234567),
+        (",", ".", "-1.234,5e2", -123450),
+        (",", ".", "1234,5", 1234.5),
+        (",", ".", " 12.345 ", 12345),
+        (",", "", ",5", 0.5),
+        (",", "", "5,", 5),
+        (".", ",", "1,234.5", 1234.5),
+        (".", " ", "1\u202f234\u00a0567.25", 1234567.25),
+        (".", "’", "1'234", 1234),
+        (".", "_", "20_001", 20001),
+        (".", "", "\N{MINUS SIGN}5", -5),
+        (".", "", "\u00a05\t", 5),
+        (",", "", "\N{MINUS SIGN}0,5", -0.5),
+    ],
+)
+def test_a_number_is_read_as_it_is_written(decimal, thousands, cell, value):
+    form = CsvFormat(decimal=decimal, thousands=thousands)
+    assert numbers(column(cell, "2"), form).tolist() == [value, 2]
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "cell", "advice"),
+    [
+        (",", ".", "01.01.2023", "make a number of the date"),
+        (",", ".", "12.34.567", "correct it"),
+        (",", ".", "1234.567", "followed by three digits"),
+        (",", ".", "4.82", "followed by three digits"),
+        (",", ".", "0.123", "followed by three digits"),
+        (",", ".", "1,234.567", "followed by three digits"),
+        (",", ".", "1.234,567.8", "followed by three digits"),
+        (",", "", "4.829", "the decimal mark is ',', so say what the points are, --thousands ."),
+        (",", "", "4.82", "the decimal mark is ','"),
+        (".", ",", "1,23", "followed by three digits"),
+        (".", ",", "1,2345", "followed by three digits"),
+        (".", ",", ",234", "followed by three digits"),
+        (".", "", "1,234", "say what the commas are, --thousands , or --decimal ,"),
+        (".", "", "1 000", "say what is between thousands, --thousands ' '"),
+        (".", "", "5%", "write it with the digits 0 to 9"),
+    ],
+)
+def test_a_number_written_otherwise_is_refused_with_advice(decimal, thousands, cell, advice):
+    form = CsvFormat(decimal=decimal, thousands=thousands)
+    with pytest.raises(TableError, match=re.escape(f"got {cell!r} in row 2: ") + f".*{advice}"):
+        numbers(column("829", cell, "2"), form)
+
+
+@pytest.mark.parametrize("form", [CsvFormat(), CsvFormat(decimal=",")])
+@given(cells=st.lists(st.text("0123456789+-.,eE \n_x", max_size=6), min_size=1, max_size=4))
+def test_many_cells_at_once_are_read_as_one_by_one(form, cells):
+    """The fast path may refuse; what it reads, the slow twin reads the same."""
+    written = numerals(form)
+    fast = written.all_numbers(np.array(cells, dtype=object))
+    slow = [np.nan if cell == "" else written.number(cell) for cell in cells]
+    if fast is not None:
+        assert np.array_equal(fast, np.array(slow, dtype=float), equal_nan=True)
+        assert None not in slow
+
+
+@given(
+    value=st.floats(allow_nan=False, allow_infinity=False),
+    decimal=st.sampled_from(".,"),
+    thousands=st.sampled_from(["", "'", " "]),
+)
+def test_every_float_comes_back_as_it_was_written(value, decimal, thousands):
+    grouped = f"{int(value):,}".replace(",", thousands) if abs(value) < 1e15 else ""
+    form = CsvFormat(decimal=decimal, thousands=thousands)
+    assert numbers(column(repr(value).replace(".", decimal)), form).tolist() == [value]
+    if grouped:
+        assert numbers(column(grouped), form).tolist() == [int(value)]
+
+
+def test_numbers_of_a_typed_column_are_not_read_as_text():
+    cells = column(4.829, Decimal("4.829"), True, np.float32(0.5))
+    assert numbers(cells, CsvFormat(decimal=",")).tolist() == [4.829, 4.829, 1, 0.5]
+
+
+def test_a_huge_cell_is_shortened_in_the_message():
+    with pytest.raises(TableError) as caught:
+        numbers(column("x" * 10**6).rename("c" * 10**6), CsvFormat())
+    assert len(str(caught.value)) < 300
 
 
 def test_an_infinite_number_of_a_typed_column_is_refused():
@@ -56,7 +156,7 @@ def test_a_number_with_commas_comes_with_the_advice_to_name_them():
 
 
 @pytest.mark.parametrize(
-    "given",
+    "cells",
     [
         column("1", " a ", "", None),
         column(1.0, "a", np.nan, "NA"),
@@ -64,8 +164,8 @@ def test_a_number_with_commas_comes_with_the_advice_to_name_them():
         pd.Series(["1", "a", None, None], dtype="string"),
     ],
 )
-def test_categories_have_the_same_names_however_they_are_stored(given):
-    assert categories(given).tolist() == ["1", "a", None, None]
+def test_categories_have_the_same_names_however_they_are_stored(cells):
+    assert categories(cells).tolist() == ["1", "a", None, None]
 
 
 def test_whole_numbers_are_categories_without_a_point():

@@ -130,13 +130,29 @@ def test_a_table_of_missing_values_alone_is_refused(fails):
         ("x,x,y\n1,2,3\n", "several columns named 'x'"),
         ("x;y\n1;2\n", "name the separator"),
         ("x,z\n1,2\n", "has no column 'y'"),
-        ("x,y\n1,a\n2,b\n", "column 'y' must hold finite numbers, got 'a' in row 1 and 1 more"),
+        ("x,y\n1,a\n2,b\n", "column 'y' must hold finite numbers, got 'a' in line 2 and 1 more"),
         ("x,y\n1,2\n2,3\n", "10"),
         (",x,y\n0,1,2\n1,3,4\n", "a column has no name"),
     ],
 )
 def test_a_table_that_cannot_train_is_refused(fails, text, sentence):
     assert sentence in fails(text)
+
+
+def test_dates_between_points_are_no_numbers(fails):
+    text = "x;y\n01.01.2023;1\n02.01.2023;2\n"
+    said = fails(text, "--sep", ";", "--decimal", ",", "--thousands", ".")
+    assert "column 'x' holds dates, such as '01.01.2023' in line 2: " in said
+
+
+def test_a_foreign_message_is_cut(fails, table, monkeypatch):
+    def fit(*_, **__):
+        raise ValueError("bad " * 10**6)
+
+    monkeypatch.setattr("sosbands.estimator.BandRegressor.fit", fit)
+    said = fails(table)
+    assert len(said) < 2100
+    assert said.endswith("…")
 
 
 def test_a_column_of_identifiers_is_refused_and_can_be_dropped(fails, fit, table):

@@ -95,10 +95,10 @@ def test_several_levels_give_columns_for_each(predict, model, new):
     assert (made["lower_0.9"] <= made["lower_0.5"]).all()
 
 
-def test_missing_values_are_refused_with_their_row_or_left_empty(fails, predict, model, new):
+def test_missing_values_are_refused_with_their_line_or_left_empty(fails, predict, model, new):
     new.loc[5, "x"] = ""
     new.loc[7, "colour"] = "NA"
-    assert "row 6 of" in fails(new)
+    assert "line 7 of" in fails(new)
     assert "has no value in 'x'" in fails(new)
     made = predict(new, "--skip-missing")
     assert made.index[made["mean"].isna()].tolist() == [5, 7]
@@ -111,9 +111,38 @@ def test_a_block_of_missing_values_alone_is_left_empty(predict, new):
 
 
 @pytest.mark.parametrize("cell", ["much", "inf"])
-def test_a_cell_that_is_no_number_is_refused_with_its_row(fails, new, cell):
+def test_a_cell_that_is_no_number_is_refused_with_its_line(fails, new, cell):
     new.loc[11, "x"] = cell
-    assert f"column 'x' must hold finite numbers, got '{cell}' in row 12" in fails(new)
+    assert f"column 'x' must hold finite numbers, got '{cell}' in line 13" in fails(new)
+
+
+@pytest.mark.parametrize("cell", ["1,5", "5%", "0x10", "20_01", "1\0", "١"])
+def test_new_rows_are_read_as_strictly_as_those_of_training(refused, model, new, tmp_path, cell):
+    new.loc[0, "x"] = cell
+    new.to_csv(tmp_path / "new.csv", index=False)
+    for command in ("predict", "evaluate"):
+        said = refused(command, model, tmp_path / "new.csv")
+        assert f"column 'x' must hold finite numbers, got {cell!r} in line 2: " in said
+
+
+def test_a_point_beside_decimal_commas_is_not_passed_over(refused, model, new, tmp_path):
+    new["x"] = new["x"].str.replace(".", ",")
+    given = ("predict", model, tmp_path / "new.csv", "--sep", ";", "--decimal", ",")
+    for cell, options in (("4.829", ()), ("01.01.2023", ("--thousands", "."))):
+        new.loc[3, "x"] = cell
+        new.to_csv(tmp_path / "new.csv", index=False, sep=";")
+        assert f"got '{cell}' in line 5: " in refused(*given, *options)
+
+
+def test_standard_input_has_rows_but_no_lines(refused, model, new):
+    new.loc[3, "x"] = "much"
+    said = refused("predict", model, "-", input=new.to_csv(index=False))
+    assert "got 'much' in row 4: " in said
+
+
+def test_a_cell_of_megabytes_is_shortened_in_the_sentence(fails, new):
+    new.loc[3, "x"] = "9" * 3_000_000
+    assert len(fails(new)) < 300
 
 
 def test_unseen_categories_are_told_once_and_predicted_as_none(sosbands, model, new, tmp_path):
@@ -216,7 +245,7 @@ def test_missing_values_of_a_single_column_keep_their_rows(sosbands, refused, ne
     save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
     (tmp_path / "new.csv").write_text("x\n0.1\n\n0.3\n")
     command = ("predict", tmp_path / "m.skops", tmp_path / "new.csv")
-    assert "row 2 of" in refused(*command)
+    assert "line 3 of" in refused(*command)
     _, *lines = sosbands(*command, "--skip-missing").stdout.splitlines()
     assert [line.split(",")[0] for line in lines] == ["0.1", "", "0.3"]
     assert lines[1] == ",,,"

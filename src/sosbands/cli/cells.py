@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from sosbands.tables import CsvFormat, TableError
+from sosbands.cli.numerals import Numerals, nearly_a_number, numerals
+from sosbands.quoting import quoted
+from sosbands.tables import CsvFormat, RowError
 from sosbands.types import Array
 
+# Cells that are read by one call: enough that the call does not count.
+_AT_ONCE = 100_000
 # What programs write where there is nothing, in small letters.
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"})
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -22,7 +29,6 @@ _DATE = re.compile(
     rf"|\d\d?[ -]{_MONTH}[ -](\d\d|\d{{4}})|{_MONTH} \d\d?,? \d{{4}})([T ].*)?",
     re.IGNORECASE,
 )
-_COMMAS = re.compile(r"[+-]?\d+(,\d+)+(\.\d*)?")
 
 
 def numbers(column: pd.Series[Any], form: CsvFormat) -> Array:
@@ -30,9 +36,11 @@ def numbers(column: pd.Series[Any], form: CsvFormat) -> Array:
     values, wrong = numbers_and_others(column, form)
     if wrong:
         first, more = wrong[0], f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise TableError(
-            f"column {column.name!r} must hold finite numbers, got {str(column.iloc[first])!r} in "
-            f"row {column.index[first] + 1}{more}: {advice(column.iloc[first])}"
+        cell = column.iloc[first]
+        raise RowError(
+            f"column {quoted(column.name)} must hold finite numbers, got {quoted(str(cell))} in ",
+            int(column.index[first]),
+            f"{more}: {advice(cell, form)}",
         )
     return values
 
@@ -45,20 +53,38 @@ def numbers_and_others(column: pd.Series[Any], form: CsvFormat) -> tuple[Array, 
     if pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(np.float64, na_value=np.nan)
         return values, np.flatnonzero(np.isinf(values)).tolist()
-    cells = column.to_numpy(object)
-    plain = _plain_numbers(cells) if form.decimal == "." and not form.thousands else None
-    if plain is not None and not np.isinf(plain).any():
+    cells, written = column.to_numpy(object), numerals(form)
+    plain = written.all_numbers(cells)
+    if plain is not None:
         return plain, []
     values, wrong = np.full(len(cells), np.nan), []
     for at, cell in enumerate(cells):
         if is_missing(cell):
             continue
-        number = _number(cell, form)
+        number = _number(cell, written)
         if number is None:
             wrong.append(at)
         else:
             values[at] = number
     return values, wrong
+
+
+def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) -> dict[str, Array]:
+    """The columns of text all of whose cells are plainly written numbers, or empty.
+
+    Many columns are read at once: each alone takes longer than its cells if they are few. What is
+    absent here needs `numbers`, which gives the same where both give something.
+    """
+    there = table.columns.get_indexer(pd.Index(names, dtype=object))
+    there = there[table.dtypes.to_numpy()[there] == np.dtype(object)]
+    step, written = max(_AT_ONCE // len(table), 1), numerals(form)
+    found: dict[str, Array] = {}
+    for start in range(0, len(there), step):
+        part = table.iloc[:, there[start : start + step]]
+        values = written.all_numbers(part.to_numpy().ravel())
+        if values is not None:
+            found.update(zip(part.columns, values.reshape(part.shape).T, strict=True))
+    return found
 
 
 def categories(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -82,40 +108,22 @@ def looks_like_a_date(cell: Any) -> bool:
     return isinstance(cell, date)
 
 
-def has_commas(cell: Any) -> bool:
-    """Whether a cell is a number but for its commas."""
-    return isinstance(cell, str) and _COMMAS.fullmatch(cell.strip()) is not None
-
-
-def advice(cell: Any) -> str:
+def advice(cell: Any, form: CsvFormat) -> str:
     """What to do about a cell that should be a number."""
-    if has_commas(cell):
-        return "say what the commas are, --thousands , or --decimal ,"
+    if looks_like_a_date(cell):
+        return "make a number of the date, such as the day of the year"
+    if nearly_a_number(cell):
+        return numerals(form).advice(cell)
     return "correct it, or leave it empty"
 
 
-def _plain_numbers(cells: Any) -> Array | None:
-    """All cells by one call, which is several times as fast; None if one needs a closer look."""
-    try:
-        values: Array = cells.astype(np.float64)
-        return None if "_" in "".join(cells) else values  # Python reads 20_01 as 2001
-    except (TypeError, ValueError):
-        return None
-
-
-def _number(cell: Any, form: CsvFormat) -> float | None:
-    text = str(cell).strip()
-    if text.lower() in _TRUTH:
-        return _TRUTH[text.lower()]
-    if form.thousands:
-        text = text.replace(form.thousands, "")
-    if form.decimal != ".":
-        text = text.replace(form.decimal, ".")
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in text else None
+def _number(cell: Any, written: Numerals) -> float | None:
+    if isinstance(cell, Real | Decimal):  # of a typed file: no text to be read
+        value = float(cell)
+        return value if math.isfinite(value) else None
+    text = str(cell)
+    truth = _TRUTH.get(text.strip().lower())
+    return written.number(text) if truth is None else truth
 
 
 def _name(cell: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli import cells
-from sosbands.tables import CsvFormat, TableError
+from sosbands.cli.numerals import nearly_a_number
+from sosbands.quoting import listed, quoted, shortened
+from sosbands.tables import CsvFormat, RowError, TableError
+from sosbands.types import Array
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -68,17 +71,22 @@ class Columns:
             with more than half as many as rows.
         """
         check_present(table, [target, *left_out, *categorical], path)
-        inputs = tuple(name for name in table.columns if name not in (target, *left_out))
+        unseen, names = {target, *left_out}, set(categorical)
+        inputs = tuple(name for name in table.columns if name not in unseen)
         if not inputs:
-            raise TableError(f"no columns are left beside the target {target!r}: keep some inputs")
+            raise TableError(
+                f"no columns are left beside the target {quoted(target)}: keep some inputs"
+            )
         if "" in inputs:
             raise TableError(
                 "a column has no name, as when a row number is written with a table: give it a "
                 "name, or leave it out with --drop ''"
             )
-        known = {}
+        known, numbers = {}, _plain(table, inputs, names, form)
         for name in inputs:
-            if name in categorical or not _holds_numbers(table[name], form):
+            if name in numbers and not np.isnan(numbers[name]).all():
+                continue
+            if name in names or not _holds_numbers(table[name], form):
                 known[name] = _categories(table[name], max_categories)
         return cls(inputs, known, target)
 
@@ -96,7 +104,13 @@ class Columns:
     def read_inputs(self, table: pd.DataFrame, form: CsvFormat, *, path: str) -> pd.DataFrame:
         """The inputs in the order of training, numbers and strings; NaN or None where missing."""
         check_present(table, self.inputs, path)
-        return pd.DataFrame({name: self._read(table[name], form) for name in self.inputs})
+        numbers = _plain(table, self.inputs, self.categories, form)
+        # Arrays: the rows of so many series would be aligned one by one.
+        read = {
+            name: numbers[name] if name in numbers else self._read(table[name], form)
+            for name in self.inputs
+        }
+        return pd.DataFrame(read, table.index)
 
     def read_output(self, table: pd.DataFrame, form: CsvFormat, *, path: str) -> pd.Series[float]:
         """The numbers of the target, or NaN."""
@@ -134,46 +148,53 @@ class Columns:
 
     def _read(self, column: pd.Series[Any], form: CsvFormat) -> Any:
         if column.name in self.categories:
-            return cells.categories(column)
-        return pd.Series(cells.numbers(column, form), column.index)
+            return cells.categories(column).array
+        return cells.numbers(column, form)
 
 
 def check_present(table: pd.DataFrame, wanted: Sequence[str], where: str) -> None:
     """Raise an error if a table lacks columns."""
     absent = [name for name in wanted if name not in table.columns]
     if absent:
-        there = ", ".join(map(repr, list(table.columns)[:20]))
-        more = ", …" if len(table.columns) > 20 else ""
         raise TableError(
-            f"{where} has no column {', '.join(map(repr, absent))}: it has {there}{more}"
+            f"{where} has no column {listed(absent)}: it has {listed(table.columns, 20)}"
         )
+
+
+def _plain(
+    table: pd.DataFrame, inputs: Sequence[str], names: Collection[str], form: CsvFormat
+) -> dict[str, Array]:
+    """The inputs that are plainly numbers, but for those that are names."""
+    return cells.plain_numbers(table, [name for name in inputs if name not in names], form)
 
 
 def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:
     """Whether a column is one of numbers; an error if it is neither that nor one of categories."""
     values, wrong = cells.numbers_and_others(column, form)
+    name = quoted(column.name)
     if not wrong:
         if np.isnan(values).all():
-            raise TableError(f"column {column.name!r} is empty: leave it out with --drop")
+            raise TableError(f"column {name} is empty: leave it out with --drop")
         return True
     others = column.iloc[wrong]
-    example = str(others.iloc[0])
     if not all(map(pd.api.types.is_scalar, others)):
-        raise TableError(f"column {column.name!r} holds lists: leave it out with --drop")
+        raise TableError(f"column {name} holds lists: leave it out with --drop")
+    row, example = int(others.index[0]), quoted(str(others.iloc[0]))
     if all(map(cells.looks_like_a_date, others)):
-        raise TableError(
-            f"column {column.name!r} holds dates ({example!r}): make numbers of them, such as the "
-            "day of the year, or leave it out with --drop"
+        raise RowError(
+            f"column {name} holds dates, such as {example} in ",
+            row,
+            ": make numbers of them, such as the day of the year, or leave it out with --drop",
         )
-    if all(map(cells.has_commas, others)):
-        raise TableError(
-            f"column {column.name!r} holds numbers with commas ({example!r}): "
-            f"{cells.advice(example)}"
-        )
-    if len(wrong) < np.isfinite(values).sum():
-        raise TableError(
-            f"column {column.name!r} holds numbers, but {example!r} in row {others.index[0] + 1} "
-            f"({len(wrong)} such rows): correct them, or give --categorical {column.name}"
+    # Percentages or 1.234.567 may be all there is; as categories they would lose their order.
+    nearly = sum(map(nearly_a_number, others))
+    if len(wrong) - nearly < np.isfinite(values).sum() + nearly:
+        many = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise RowError(
+            f"column {name} holds numbers, but {example} in ",
+            row,
+            f"{many} is not written as one: {cells.advice(others.iloc[0], form)}; if they are "
+            f"names, give --categorical {shortened(str(column.name))}",
         )
     return False
 
@@ -185,8 +206,8 @@ def _categories(column: pd.Series[Any], most: int | None) -> tuple[str, ...]:
         most = min(_MOST_CATEGORIES, math.ceil(len(filled) / 2))
     if len(found) > most:
         raise TableError(
-            f"column {column.name!r} has {len(found)} categories in {len(filled)} rows, like an "
-            f"identifier: leave it out with --drop, or allow that many with --max-categories "
+            f"column {quoted(column.name)} has {len(found)} categories in {len(filled)} rows, like "
+            f"an identifier: leave it out with --drop, or allow that many with --max-categories "
             f"{len(found)}"
         )
     return tuple(sorted(found))

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import click
 
+from sosbands.quoting import shortened
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True)
@@ -21,6 +23,7 @@ MODEL = click.Path(exists=True, dir_okay=False)
 LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 # Where `fit` keeps what it knows, in the metadata of a model file.
 METADATA = "command_line"
+_LONGEST = 2000  # characters of an error or a warning
 
 
 class Output(click.Path):
@@ -207,7 +210,7 @@ def _warnings_in_one_line() -> Iterator[None]:
     told = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        line = " ".join(str(message).split())
+        line = _one_line(str(message))
         if line not in told and (issubclass(category, UserWarning) or is_verbose()):
             told.add(line)
             say(f"Warning: {line}")
@@ -223,4 +226,9 @@ def _warnings_in_one_line() -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+    return _one_line(str(error))
+
+
+def _one_line(text: str) -> str:
+    """Messages of other libraries, too, may quote a whole cell or all columns."""
+    return shortened(" ".join(text.split()), _LONGEST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,14 @@ from sosbands.cli.command import (
     training_options,
     trust_option,
 )
+from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
     from sosbands.cli.rows import LabelledRows
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
+
+_TOLD = 20  # columns of categories that the summary names
 
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
@@ -160,19 +164,22 @@ def _judged(
     if len(test) == 0:
         return {"coverage": "not measured: no rows were held out"}
     intervals = model.predict_interval(rows.X.iloc[test], level)
-    y = rows.y[test]
+    y, target = rows.y[test], shortened(str(rows.columns.target))
     return {
         "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
-        "mean width": f"{mean_width(intervals):.4g}; {rows.columns.target} goes from "
-        f"{y.min():.4g} to {y.max():.4g}",
+        "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
+        f"{y.max():.4g}",
     }
 
 
 def _columns(rows: LabelledRows) -> str:
     known = rows.columns.categories
     numeric = len(rows.columns.inputs) - len(known)
-    listed = ", ".join(f"{name} ({len(kinds)})" for name, kinds in known.items())
-    return f"{numeric} of numbers" + (f", {len(known)} of categories: {listed}" if known else "")
+    if not known:
+        return f"{numeric} of numbers"
+    some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
+    listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
+    return f"{numeric} of numbers, {len(known)} of categories: {listed}"
 
 
 def _last(estimator: Any) -> Any:

@@ -26,6 +26,7 @@ from sosbands.cli.command import (
     training_options,
     trust_option,
 )
+from sosbands.quoting import shortened
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
 level_option = click.option(
@@ -205,7 +206,8 @@ def _trained(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     columns = told["columns"]
     yield "data", told["data"]
-    yield "target", columns["target"]
+    yield "target", shortened(columns["target"])
     for name in columns["inputs"]:
         kinds = columns["categories"].get(name)
-        yield "input", f"{name}: {'numbers' if kinds is None else ', '.join(kinds)}"
+        what = "numbers" if kinds is None else ", ".join(map(shortened, kinds))
+        yield "input", f"{shortened(name)}: {what}"

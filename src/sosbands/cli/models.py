@@ -10,6 +10,7 @@ from typing import Any
 from sosbands.cli.columns import Columns
 from sosbands.cli.command import METADATA
 from sosbands.estimator import BandRegressor
+from sosbands.quoting import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ def make_estimator(path: str | None, seed: int) -> Any:
                 "function that makes it, and name that"
             ) from error
     if not (hasattr(made, "fit") and hasattr(made, "predict") and hasattr(made, "get_params")):
-        raise ValueError(f"--estimator {path} is not a scikit-learn regressor: {made!r}")
+        raise ValueError(f"--estimator {path} is not a scikit-learn regressor: {quoted(made)}")
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)
     return made

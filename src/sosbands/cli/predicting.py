@@ -65,6 +65,8 @@ def predict(
     """
     from sosbands.cli.models import load_model
     from sosbands.cli.predictor import Predictor
+    from sosbands.cli.rows import naming_lines
+    from sosbands.quoting import listed, quoted
     from sosbands.tables import is_parquet, named, read_blocks, writer
 
     stored = load_model(model, trust)
@@ -78,12 +80,14 @@ def predict(
         typed=is_parquet(out),
     )
     rows = 0
-    with writer(out, form) as write:
+    with naming_lines(data, form), writer(out, form) as write:
         for block in read_blocks(data, form):
             write(predictor.annotated(block))
             rows += len(block)
             say_while_working(f"{rows:,} rows")
     say_while_working("")
     for name, kinds in predictor.unseen.items():
-        listed = ", ".join(map(repr, kinds))
-        say(f"Warning: column {name!r} has categories that training had not, such as {listed}")
+        say(
+            f"Warning: column {quoted(name)} has categories that training had not, such as "
+            f"{listed(kinds)}"
+        )

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli.models import StoredModel
-from sosbands.tables import CsvFormat, TableError
+from sosbands.quoting import listed
+from sosbands.tables import CsvFormat, RowError, TableError
 from sosbands.types import Array, Mask
 
 # Unseen categories that are remembered: there may be as many as rows.
@@ -80,17 +81,19 @@ class Predictor:
         return [f"{self.prefix}{name}" for name in ("mean", *ends)]
 
     def _check_names(self, block: pd.DataFrame, names: list[str]) -> None:
-        taken = [repr(name) for name in names if name in block.columns]
+        taken = [name for name in names if name in block.columns]
         if taken:
             raise TableError(
-                f"{self.path} already has a column {', '.join(taken)}: name the new ones "
+                f"{self.path} already has a column {listed(taken)}: name the new ones "
                 "differently with --prefix"
             )
 
     def _refuse_missing(self, X: pd.DataFrame, complete: Mask) -> None:
         first = int(np.argmin(complete))
-        lacking = ", ".join(repr(name) for name in X.columns[X.iloc[first].isna()])
-        raise TableError(
-            f"row {X.index[first] + 1} of {self.path} has no value in {lacking}: fill it in, or "
-            "give --skip-missing to leave the new columns empty there"
+        lacking = listed(X.columns[X.iloc[first].isna()])
+        raise RowError(
+            "",
+            int(X.index[first]),
+            f" of {self.path} has no value in {lacking}: fill it in, or give --skip-missing to "
+            "leave the new columns empty there",
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,11 @@ import pandas as pd
 
 from sosbands.cli import cells
 from sosbands.cli.columns import Columns, check_present
-from sosbands.tables import CsvFormat, TableError, named, read_table
+from sosbands.quoting import quoted
+from sosbands.tables import CsvFormat, RowError, TableError, named, read_table
 from sosbands.types import Array
+
+_TOLD = 5  # columns that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +54,17 @@ def read_training(
 ) -> LabelledRows:
     """All rows of a file, and what its columns are."""
     table = read_table(data, form)
-    columns = Columns.of(
-        table,
-        target,
-        path=named(data),
-        form=form,
-        left_out=drop if groups is None else [*drop, groups],
-        categorical=categorical,
-        max_categories=max_categories,
-    )
-    return _complete(table, columns, data, form, groups=groups, drop_missing=drop_missing)
+    with naming_lines(data, form):
+        columns = Columns.of(
+            table,
+            target,
+            path=named(data),
+            form=form,
+            left_out=drop if groups is None else [*drop, groups],
+            categorical=categorical,
+            max_categories=max_categories,
+        )
+        return _complete(table, columns, data, form, groups=groups, drop_missing=drop_missing)
 
 
 def read_labelled(
@@ -67,7 +72,17 @@ def read_labelled(
 ) -> LabelledRows:
     """All rows of a file, for a model that knows its columns."""
     table = read_table(data, form)
-    return _complete(table, columns, data, form, groups=None, drop_missing=drop_missing)
+    with naming_lines(data, form):
+        return _complete(table, columns, data, form, groups=None, drop_missing=drop_missing)
+
+
+@contextmanager
+def naming_lines(data: str, form: CsvFormat) -> Iterator[None]:
+    """Errors name the line of the file, which an editor shows, and not the number of the row."""
+    try:
+        yield
+    except RowError as error:
+        raise error.in_file(data, form) from None
 
 
 def _complete(
@@ -89,10 +104,12 @@ def _complete(
     lacking = pd.concat([X, y, *([] if belongs is None else [belongs])], axis=1).isna()
     if not drop_missing and lacking.to_numpy().any():
         counts = lacking.sum()
-        listed = ", ".join(f"{name!r} ({n})" for name, n in counts[counts > 0].items())
+        counts = counts[counts > 0]
+        most = ", ".join(f"{quoted(name)} ({n})" for name, n in counts[:_TOLD].items())
+        more = f" and {len(counts) - _TOLD} more columns" if len(counts) > _TOLD else ""
         raise TableError(
-            f"{named(data)} has missing values in {listed}: fill them in, or leave such rows out "
-            "with --drop-missing, such columns with --drop"
+            f"{named(data)} has missing values in {most}{more}: fill them in, or leave such rows "
+            "out with --drop-missing, such columns with --drop"
         )
     kept = ~lacking.any(axis=1)
     if not kept.any():

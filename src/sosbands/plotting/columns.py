@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.estimator import BandRegressor
 from sosbands.inputs import is_frame
+from sosbands.quoting import listed, quoted
 from sosbands.types import Array
 
 
@@ -46,7 +47,10 @@ def chosen_column(model: BandRegressor, X: Any, feature: int | str | None) -> in
     names, d = column_names(model, X), int(X.shape[1])
     if isinstance(feature, str):
         if feature not in names:
-            raise ValueError(f"feature must be a column of X, got {feature!r}: choose from {names}")
+            raise ValueError(
+                f"feature must be a column of X, got {quoted(feature)}: choose from "
+                f"{listed(names, 20)}"
+            )
         return names.index(feature)
     if not -d <= feature < d:
         raise ValueError(f"feature must be from 0 to {d - 1}, got {feature}: X has {d} columns")
@@ -61,11 +65,13 @@ def column(X: Any, position: int, name: str) -> Array:
     except (TypeError, ValueError):
         first = np.asarray(values).tolist()[0]
         raise ValueError(
-            f"feature {name!r} must hold numbers to be an axis, got {first!r} in its first row: "
-            "choose another with feature="
+            f"feature {quoted(name)} must hold numbers to be an axis, got {quoted(first)} in its "
+            "first row: choose another with feature="
         ) from None
     if not np.all(np.isfinite(numbers)):
-        raise ValueError(f"feature {name!r} must be finite to be an axis, got NaN: drop those rows")
+        raise ValueError(
+            f"feature {quoted(name)} must be finite to be an axis, got NaN: drop those rows"
+        )
     return numbers
 
 

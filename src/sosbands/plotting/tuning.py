@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sosbands.evaluation.search import SearchLine, SearchPicture
 from sosbands.plotting.columns import check_model
 from sosbands.plotting.style import (
     BLUE,
@@ -19,7 +20,6 @@ from sosbands.plotting.style import (
     legend_beside,
     own_axes,
 )
-from sosbands.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = "os^Dvp"
-_CRITERIA = {
-    "hsic": "HSIC",
-    "distance_correlation": "distance correlation",
-    "mutual_information": "mutual information",
-}
-# Lengthscales in proportions that agree to this are one shape in several sizes.
-_SAME_SHAPE = 1e-6
 
 
 class TuningDisplay:
@@ -94,22 +87,21 @@ class TuningDisplay:
         -------
         self
         """
+        picture = SearchPicture.of(self.trials, self.criterion)
         upper, lower = self.axes_ = _two_axes(ax)
         self.ax_, self.figure_ = upper, upper.figure
-        self.criterion_lines_ = self._draw(upper, "criterion")
-        self.score_lines_ = self._draw(lower, "interval_score")
-        self.chosen_ = [
-            self._ring(ax, what) for ax, what in ((upper, "criterion"), (lower, "interval_score"))
-        ]
-        name = _CRITERIA.get(self.criterion, self.criterion)
-        for panel in self.axes_:
-            _plain_logarithmic(panel)
-        upper.set(ylabel=f"{name},\nlarger is better")
-        several = max(map(np.size, self.trials["lengthscale"])) > 1
-        lower.set(
-            xlabel=f"{'shortest ' if several else ''}lengthscale θᶠ",
-            ylabel="interval score,\nsmaller is better",
+        self.criterion_lines_, self.score_lines_ = (
+            _draw(panel, picture.lines, what)
+            for panel, what in zip(self.axes_, picture.y_labels, strict=True)
         )
+        self.chosen_ = [
+            _ring(panel, picture.chosen, what)
+            for panel, what in zip(self.axes_, picture.y_labels, strict=True)
+        ]
+        for panel, (name, better) in zip(self.axes_, picture.y_labels.values(), strict=True):
+            panel.set(xscale=picture.x_scale, yscale=picture.y_scale, ylabel=f"{name},\n{better}")
+            _plain_ticks(panel)
+        lower.set(xlabel=picture.x_label)
         self.legend_ = legend_beside(upper)
         return self
 
@@ -140,34 +132,29 @@ class TuningDisplay:
         display = cls(trials=estimator.tuning_.to_frame(), criterion=estimator.tuning_.criterion)
         return display.plot(ax)
 
-    def _draw(self, ax: Axes, what: str) -> list[Line2D]:
-        """One line for each b and number of sides."""
-        two_kinds = self.trials["symmetric"].nunique() > 1
-        plans = self.trials.groupby(["symmetric", "width_weight"], sort=True)
-        lines = []
-        for place, ((symmetric, weight), part) in enumerate(plans):
-            sides = f", {'symmetric' if symmetric else 'two-sided'}" if two_kinds else ""
-            x, order = _shortest(part["lengthscale"])
-            lines += ax.plot(
-                x,
-                part[what].to_numpy()[order],
-                color=_COLOURS[place % len(_COLOURS)],
-                marker=_MARKERS[place % len(_MARKERS)],
-                linestyle="-" if _one_shape(part["lengthscale"]) else "none",
-                markersize=5,
-                linewidth=1.2,
-                label=f"b = {weight:.4g}{sides}",
-            )
-        return lines
 
-    def _ring(self, ax: Axes, what: str) -> Line2D:
-        chosen = self.trials[self.trials["chosen"]]
-        look: dict[str, Any] = {"marker": "o", "markersize": 12, "markerfacecolor": "none"}
-        x, _ = _shortest(chosen["lengthscale"])
-        (ring,) = ax.plot(
-            x, chosen[what], linestyle="none", color=INK, label="chosen", zorder=3, **look
+def _draw(ax: Axes, lines: Sequence[SearchLine], what: str) -> list[Line2D]:
+    """One line for each b and number of sides."""
+    drawn = []
+    for place, line in enumerate(lines):
+        drawn += ax.plot(
+            line.lengthscale,
+            line.panels[what],
+            color=_COLOURS[place % len(_COLOURS)],
+            marker=_MARKERS[place % len(_MARKERS)],
+            linestyle="-" if line.joined else "none",
+            markersize=5,
+            linewidth=1.2,
+            label=line.label,
         )
-        return ring
+    return drawn
+
+
+def _ring(ax: Axes, chosen: SearchLine, what: str) -> Line2D:
+    look: dict[str, Any] = {"marker": "o", "markersize": 12, "markerfacecolor": "none"}
+    place = chosen.lengthscale, chosen.panels[what]
+    (ring,) = ax.plot(*place, linestyle="none", color=INK, label=chosen.label, zorder=3, **look)
+    return ring
 
 
 def _two_axes(ax: Axes | Sequence[Axes] | None) -> list[Axes]:
@@ -185,24 +172,10 @@ def _two_axes(ax: Axes | Sequence[Axes] | None) -> list[Axes]:
     return [upper, figure.add_subplot(grid[1], sharex=upper)]
 
 
-def _plain_logarithmic(ax: Axes) -> None:
-    """A logarithmic axis of lengthscales with ticks like 0.5, 1, 2: it rarely spans a decade."""
+def _plain_ticks(ax: Axes) -> None:
+    """Lengthscales have ticks like 0.5, 1, 2: the axis rarely spans a decade."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-    ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-
-
-def _shortest(lengthscales: Any) -> tuple[Array, Any]:
-    """The shortest lengthscale of each trial, ascending, and the order that sorts them."""
-    shortest = np.array([np.min(lengthscale) for lengthscale in lengthscales])
-    order = np.argsort(shortest, kind="stable")
-    return shortest[order], order
-
-
-def _one_shape(lengthscales: Any) -> bool:
-    """Whether all are multiples of one."""
-    shapes = np.array([np.ravel(l) / np.min(l) for l in lengthscales])
-    return bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)

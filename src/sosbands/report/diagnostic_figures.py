@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sosbands.evaluation import Evaluation, PartCoverage
+from sosbands.evaluation.search import SearchPicture, shortest
 from sosbands.report import traces
-from sosbands.report.markup import asked, count, number, percent, shortened, table
+from sosbands.report.markup import asked, count, escaped, number, percent, shortened, table
 from sosbands.report.traces import HIT, INK, MISS, MUTED, Figure, Trace
 
 
@@ -95,55 +95,33 @@ def cluster_figure(evaluation: Evaluation) -> Figure:
 
 
 def tuning_figure(tuning: Any) -> Figure:
-    """The criterion against the lengthscale, for each weight of the width."""
-    families: dict[tuple[float, bool], list[Any]] = {}
-    for trial in tuning.trials:
-        families.setdefault((trial.width_weight, trial.symmetric), []).append(trial)
-    tints = (HIT, MUTED, INK, MISS)
-    shown = []
-    for i, ((weight, symmetric), trials) in enumerate(families.items()):
-        trials.sort(key=lambda trial: _size(trial.lengthscale))
-        trace = traces.line(
-            np.array([_size(trial.lengthscale) for trial in trials]),
-            np.array([trial.criterion for trial in trials]),
-            f"b = {number(weight)}{'' if symmetric else ', two-sided'}",
-            tints[i % len(tints)],
-        )
-        trace |= {"mode": "lines+markers", "marker": {"color": tints[i % len(tints)], "size": 7}}
-        trace["text"] = [f"interval score {number(trial.interval_score)}" for trial in trials]
-        trace["hovertemplate"] = "lengthscale %{x:.3g}<br>criterion %{y:.3g}<br>%{text}"
-        shown.append(trace)
-    chosen = tuning.chosen
-    star = traces.cloud(
-        np.array([_size(chosen.lengthscale)]),
-        np.array([chosen.criterion]),
-        "chosen",
-        MISS,
-        "star",
-    )
-    star["marker"]["size"] = 16
-    layout = traces.layout(
-        "lengthscale (standardised units)", _criterion(tuning.criterion), height=340
-    )
-    layout["xaxis"] |= {"type": "log"}
+    """The criterion and the interval score against the lengthscale: what `TuningDisplay` draws."""
+    picture = SearchPicture.of(tuning.to_frame(), tuning.criterion)
+    (name, _), _ = picture.y_labels.values()
     return Figure(
         "tuning",
         "How the band was tuned",
-        "Higher is better along a line: there the width follows the size of the errors best. Lines "
-        "of different b are compared by their interval score (hover, or see the numbers).",
-        "The tuning criterion against the lengthscale, with the chosen point.",
-        [*shown, star],
-        layout,
+        "Above, higher is better along a line: there the width follows the size of the errors "
+        "best. Below, lower is better: the interval score compares lines of different b. A ring "
+        "marks what was chosen.",
+        "The tuning criterion and the interval score against the lengthscale, with the chosen "
+        "point.",
+        [
+            trace
+            for axis, what in zip(("y", "y2"), picture.y_labels, strict=True)
+            for trace in _tuning_traces(picture, what, axis)
+        ],
+        _tuning_layout(picture),
         table(
-            ["lengthscale", "b", "sides", "criterion", "interval score", "chosen"],
+            [picture.x_label, "b", "sides", escaped(name), "interval score", "chosen"],
             [
                 [
-                    number(_size(trial.lengthscale)),
+                    number(shortest(trial.lengthscale)),
                     number(trial.width_weight),
                     "one" if trial.symmetric else "two",
                     number(trial.criterion),
                     number(trial.interval_score),
-                    "yes" if trial is chosen else "",
+                    "yes" if trial is tuning.chosen else "",
                 ]
                 for trial in tuning.trials
             ],
@@ -152,13 +130,36 @@ def tuning_figure(tuning: Any) -> Figure:
     )
 
 
-def _criterion(name: str) -> str:
-    return {"hsic": "HSIC of error and width"}.get(name, name.replace("_", " "))
+def _tuning_traces(picture: SearchPicture, what: str, axis: str) -> list[Trace]:
+    """The lines of one panel and a ring; those of the upper one are in the legend for both."""
+    tints = (HIT, MUTED, INK, MISS)
+    shown = []
+    for i, line in enumerate(picture.lines):
+        colour = tints[i % len(tints)]
+        trace = traces.line(line.lengthscale, line.panels[what], line.label, colour)
+        trace |= {
+            "mode": "lines+markers" if line.joined else "markers",
+            "marker": {"color": colour, "size": 7, "symbol": i},
+        }
+        shown.append(trace)
+    chosen = picture.chosen
+    ring = traces.cloud(chosen.lengthscale, chosen.panels[what], chosen.label, INK, "circle-open")
+    ring["marker"] |= {"size": 16, "line": {"width": 2}}
+    hover = f"{picture.x_label} %{{x:.3g}}<br>{escaped(picture.y_labels[what][0])} %{{y:.4g}}"
+    for trace in (*shown, ring):
+        trace |= {"yaxis": axis, "legendgroup": trace["name"], "showlegend": axis == "y"}
+        trace["hovertemplate"] = hover
+    return [*shown, ring]
 
 
-def _size(lengthscale: ArrayLike) -> float:
-    """The geometric mean of the lengthscales of all inputs."""
-    return float(np.exp(np.mean(np.log(lengthscale))))
+def _tuning_layout(picture: SearchPicture) -> dict[str, Any]:
+    upper, lower = (f"{escaped(name)},<br>{way}" for name, way in picture.y_labels.values())
+    layout = traces.layout(picture.x_label, upper, height=520)
+    layout["yaxis2"] = {**layout["yaxis"], "title": {"text": lower}}
+    for axis, domain in (("yaxis", [0.54, 1.0]), ("yaxis2", [0.0, 0.46])):
+        layout[axis] |= {"type": picture.y_scale, "domain": domain}
+    layout["xaxis"] |= {"type": picture.x_scale, "anchor": "y2"}
+    return layout
 
 
 def _part_traces(

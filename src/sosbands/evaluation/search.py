@@ -1,0 +1,104 @@
+"""The search for the lengthscale and the weight of the width, as every picture of it shows it.
+
+`TuningDisplay` and the report draw with different libraries; what stands on their axes, what is
+joined by lines and what the parts are called is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+
+from sosbands.types import Array
+
+# Lengthscales in proportions that agree to this are one shape in several sizes.
+_SAME_SHAPE = 1e-6
+_CRITERIA = {
+    "hsic": "HSIC",
+    "distance_correlation": "distance correlation",
+    "mutual_information": "mutual information",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SearchLine:
+    """Trials with the same b and number of sides.
+
+    Attributes
+    ----------
+    label : str
+    lengthscale : array of shape (k,)
+        The shortest of each trial, ascending.
+    panels : dict of str to array of shape (k,)
+        The criterion and the interval score.
+    joined : bool
+        Whether the lengthscales differ in size alone, so that a line says something.
+    """
+
+    label: str
+    lengthscale: Array
+    panels: Mapping[str, Array]
+    joined: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPicture:
+    """Two panels, one above the other, over one axis of lengthscales.
+
+    Attributes
+    ----------
+    lines : list of SearchLine
+    chosen : SearchLine
+        The chosen trial alone.
+    x_label : str
+    y_labels : dict of str to tuple of two str
+        What a panel shows, and which way is better; the upper panel comes first.
+    """
+
+    lines: list[SearchLine]
+    chosen: SearchLine
+    x_label: str
+    y_labels: Mapping[str, tuple[str, str]]
+
+    x_scale: Final = "log"  # the search goes by factors
+    y_scale: Final = "linear"
+
+    @classmethod
+    def of(cls, trials: Any, criterion: str) -> Self:
+        """From the trials that `Tuning.to_frame` gives, and the name of the criterion."""
+        two_kinds = trials["symmetric"].nunique() > 1
+        lines = []
+        for (symmetric, weight), part in trials.groupby(["symmetric", "width_weight"], sort=True):
+            sides = f", {'symmetric' if symmetric else 'two-sided'}" if two_kinds else ""
+            lines.append(_line(f"b = {weight:.4g}{sides}", part))
+        several = max(map(np.size, trials["lengthscale"])) > 1
+        return cls(
+            lines,
+            _line("chosen", trials[trials["chosen"]]),
+            f"{'shortest ' if several else ''}lengthscale θᶠ",
+            {
+                "criterion": (_CRITERIA.get(criterion, criterion), "larger is better"),
+                "interval_score": ("interval score", "smaller is better"),
+            },
+        )
+
+
+def shortest(lengthscale: Any) -> float:
+    """What stands for the lengthscales of all inputs: the band can change no faster."""
+    return float(np.min(lengthscale))
+
+
+def _line(label: str, part: Any) -> SearchLine:
+    x = np.array([shortest(lengthscale) for lengthscale in part["lengthscale"]])
+    order = np.argsort(x, kind="stable")
+    panels = {what: part[what].to_numpy()[order] for what in ("criterion", "interval_score")}
+    return SearchLine(label, x[order], panels, _one_shape(part["lengthscale"]))
+
+
+def _one_shape(lengthscales: Any) -> bool:
+    """Whether all are multiples of one."""
+    shapes = np.array([np.ravel(l) / np.min(l) for l in lengthscales])
+    return bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
