@@ -22,24 +22,26 @@ from sosbands.scale_inputs import GuessedScale, ScaleInputs
 from sosbands.settings import BandSettings
 from sosbands.solvers import Newton, Solution
 from sosbands.solvers.threads import one_blas_thread
-from sosbands.tuning import BandSearch, Folds, Lengthscale, Progress, Tuning, plain
-from sosbands.types import Array, Indices, Mask
+from sosbands.tuning import BandSearch, Lengthscale, Progress, Tuning, plain
+from sosbands.types import Array, Folds, Indices, Mask
 
 # Rows that the tuning (fewer for one or two inputs) and the shape of the kernel are learned from.
 _TUNING_ROWS, _SHAPE_ROWS = 1000, 400
 # Gap of the fold problems, with many rows and with few: their bands are compared, not used.
 _FOLD_TOL, _FEW_ROWS_TOL, _FEW_ROWS = 1e-2, 3e-2, 225
-# Lengthscales that are tried first, and evaluations of the refinement per dimension.
-_SIZES, _REFINEMENTS, _REFINED_ROWS = 4, 2, 1000
-# The same if HSIC decides alone, as in the paper.
+# Sizes of the lengthscale that are tried.
+_SIZES = 4
+# The same if HSIC decides alone, as in the paper, and evaluations of its search per dimension.
 _ALONE_SIZES, _ALONE_REFINEMENTS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2), 5
-# Defaults of max_rank, for the band and for the folds of the tuning: the scale varies slowly, more
-# features cost time and change nothing.
-_RANK, _RANK_OF_FEW, _FOLD_RANKS = 250, 35, (25, 100)
+# Defaults of max_rank, for the band and for the folds of the tuning, and rows for each feature: the
+# scale varies slowly, more features cost time and change nothing.
+_RANKS, _ROWS_PER_FEATURE = (35, 125), 8
+_FOLD_RANKS, _FOLD_ROWS_PER_FEATURE = (25, 50), 11
+
 # Features reproduce kᶠ to this; the paper's form is exact to rounding.
 _FEATURE_TOL, _EXACT_TOL = 1e-8, 1e-10
-# A Gaussian process with a larger nugget has found nothing; lengthscales beyond these are cut.
-_NO_SIGNAL, _SHAPES = 1e5, (0.1, 30.0)
+# How much inputs are thought to differ: the standard deviation of log θᶠ a priori.
+_SPREAD = 1.0
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
 # A residual is wild beyond so many times what one per cent of all residuals exceed.
@@ -153,7 +155,8 @@ def learn_band(
         settings=settings,
         process=process,
         own_mean=own_mean,
-        n_inputs=B.shape[1],
+        n_inputs=len(inputs.columns),
+        lengthscale=inputs.entries("lengthscale", settings.lengthscale, B.shape[1]),
         weights=weights,
     )
     solution, tuning = rows.take(np.flatnonzero(inliers)).solve(np.random.default_rng(seed))
@@ -190,6 +193,8 @@ class Rows:
         Whether the mean is a kernel mean, not that of a given model.
     n_inputs : int
         Columns of Z that the mean sees as well: without the prediction and the difficulty.
+    lengthscale : str, float or array of shape (n_inputs,)
+        How the lengthscale is found, or what it is.
     weights : array of shape (d,)
         How much each column counts if all lengthscales are equal.
     """
@@ -202,6 +207,7 @@ class Rows:
     process: GaussianProcess | None
     own_mean: bool
     n_inputs: int
+    lengthscale: Any
     weights: Array
 
     def take(self, chosen: Indices) -> Rows:
@@ -244,7 +250,7 @@ class Rows:
             training_coverage=settings.training_coverage_for(symmetric=symmetric),
             symmetric=symmetric,
             feature_tol=_FEATURE_TOL if settings.standardize else _EXACT_TOL,
-            max_rank=self._rank(rank or min(max(n // 6, _FOLD_RANKS[0]), _FOLD_RANKS[1])),
+            max_rank=self._rank(rank or _between(n // _FOLD_ROWS_PER_FEATURE, _FOLD_RANKS)),
         )
 
     def solve(self, rng: np.random.Generator) -> tuple[Solution, Tuning | None]:
@@ -277,7 +283,7 @@ class Rows:
 
     @property
     def _enough_features(self) -> int:
-        return min(_RANK, max(_RANK_OF_FEW, len(self.Z) // 4))
+        return _between(len(self.Z) // _ROWS_PER_FEATURE, _RANKS)
 
     @property
     def _sides(self) -> tuple[bool, ...]:
@@ -285,21 +291,16 @@ class Rows:
 
     @property
     def _tunes_kernel(self) -> bool:
-        return isinstance(self.settings.lengthscale, str)
+        return isinstance(self.lengthscale, str)
 
     def _tune(self, shape: Array) -> Tuning:
         settings, n = self.settings, len(self.Z)
         sizes = self._sizes() if self._tunes_kernel else (1.0,)
-        alone = settings.anisotropy == "hsic"
-        per_input = alone and np.size(shape) > 1
-        refine = 0
-        if self._tunes_kernel and alone:
-            refine = _ALONE_REFINEMENTS * np.size(shape)
-        elif self._tunes_kernel and n >= _REFINED_ROWS:
-            refine = _REFINEMENTS
+        alone = settings.anisotropy == "hsic" and self._tunes_kernel
+        budget = _ALONE_REFINEMENTS * np.size(shape) if alone else 0
         tol = _FOLD_TOL if n > _FEW_ROWS else _FEW_ROWS_TOL
         weights = [settings.width_weight_for(n) * factor for factor in settings.width_factors]
-        trials = len(sizes) + len(weights) + len(self._sides) - 1 + refine
+        trials = len(sizes) + len(weights) + len(self._sides) + budget
         with one_blas_thread(), Parallel(n_jobs=settings.n_jobs) as parallel:
             search = BandSearch(
                 state=partial(self.problem, symmetric=self._sides[0]),
@@ -315,9 +316,7 @@ class Rows:
                 parallel=parallel,
                 progress=Progress(trials, "tuning", settings.verbose > 0),
             )
-            return search.run(
-                shape, sizes, per_input=per_input, refine=refine, criterion_alone=alone
-            )
+            return search.run(shape, sizes, budget=budget, per_input=np.size(shape) > 1)
 
     def _sizes(self) -> tuple[float, ...]:
         """Factors of the shape, from what n rows can resolve to nearly constant scales."""
@@ -332,12 +331,7 @@ class Rows:
         """Relative lengthscales of the inputs; the lengthscales themselves if they are given."""
         settings, d = self.settings, self.Z.shape[1]
         if not self._tunes_kernel:
-            given = np.asarray(settings.lengthscale, dtype=np.float64)
-            if given.ndim and len(given) != self.n_inputs:
-                raise ValueError(
-                    f"lengthscale has {len(given)} entries but the band sees {self.n_inputs} "
-                    "inputs; give one number, or one per input"
-                )
+            given = np.asarray(self.lengthscale, dtype=np.float64)
             if given.ndim:
                 given = np.append(given, np.ones(d - self.n_inputs))
             return np.asarray(given / self.weights)
@@ -354,11 +348,17 @@ class Rows:
         rows = self.sample(_SHAPE_ROWS, rng)
         sizes = np.sqrt(np.abs(rows.residuals))
         process = fit_gaussian_process(
-            rows.Z, sizes - sizes.mean(), n_starts=1, random_state=int(rng.integers(2**31))
+            rows.Z,
+            sizes - sizes.mean(),
+            n_starts=1,
+            spread=_SPREAD,
+            random_state=int(rng.integers(2**31)),
         )
-        if process.nugget > _NO_SIGNAL:
-            return np.full(self.Z.shape[1], np.sqrt(self.Z.shape[1]))
-        return np.clip(process.kernel.lengthscale, *_SHAPES)
+        return np.asarray(process.kernel.lengthscale)
+
+
+def _between(value: int, limits: tuple[int, int]) -> int:
+    return min(max(value, limits[0]), limits[1])
 
 
 def _root_mean_square(values: Array) -> float:

@@ -62,10 +62,11 @@ class Calibrator:
     folds: Sequence[LearnedBand] = ()
 
     @classmethod
-    def of(cls, learned: LearnedBand, B: Array, rng: np.random.Generator, seed: int) -> Calibrator:
-        """Without calibration rows; B are the inputs of the pre-training rows."""
-        chosen = rng.permutation(len(B))[:_BANDWIDTH_ROWS]
-        return cls(learned, learned.band.sees.inputs(B[chosen]), seed)
+    def of(cls, learned: LearnedBand, seed: int) -> Calibrator:
+        """Without calibration rows."""
+        known = learned.extrapolation
+        some = known.inputs.undo(known.rows[:_BANDWIDTH_ROWS])
+        return cls(learned, learned.band.sees.inputs(some), seed)
 
     def with_folds(self, folds: Sequence[LearnedBand], calibration: PlusCalibration) -> Calibrator:
         """Calibrated by the bands without each fold; see `learn_folds`."""

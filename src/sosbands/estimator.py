@@ -517,8 +517,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.tuning_ = band.tuning
         self.n_train_ = X.shape[0]
         self.n_outliers_ = band.n_outliers
-        rng = np.random.default_rng(seed)
-        self._record(Calibrator.of(learned, learned.inputs(X), rng, seed))
+        self._record(Calibrator.of(learned, seed))
 
     def _calibrate(self, X: Any, y: Array, **companions: Any) -> None:
         """Calibrate with checked rows."""

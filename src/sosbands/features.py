@@ -1,15 +1,18 @@
 """Explicit features of a kernel: K ≈ ΦΦᵀ from a few landmark rows, exact to a tolerance.
 
-A smooth kernel over n rows has a numerical rank r ≪ n. A pivoted Cholesky factorisation finds r
+A smooth kernel over n rows has a numerical rank p ≪ n. A pivoted Cholesky factorisation finds p
 landmark rows P such that Φ = K(X, P) L⁻ᵀ, with LLᵀ = K(P, P), reproduces every diagonal entry of K
-to ``tol``. New points cost one triangular solve against the landmarks, and no jitter is ever added.
+to ``tol``. New points cost one product with L⁻ᵀ, and no jitter is ever added.
+
+If fewer features are wanted, they are the principal directions of those of more landmarks: which
+rows are landmarks then hardly matters. Rows whose claims to be a pivot are equal but for rounding
+are tried in a fixed order, so that rounding never chooses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack
@@ -25,39 +28,41 @@ _MOST_CANDIDATES = 4000
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
+# Landmarks for each feature that is kept, if not all of them are, and the most of them.
+_LANDMARKS_PER_FEATURE, _LANDMARKS = 4, 500
+# Claims to be the next pivot that differ by less than this share are equal.
+_EQUAL_CLAIMS = 1e-3
 _TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The map x ↦ φ(x) = L⁻¹ k(P, x) with ⟨φ(x), φ(x′)⟩ ≈ k(x, x′).
+    """The map x ↦ φ(x) = Wᵀk(P, x) with ⟨φ(x), φ(x′)⟩ ≈ k(x, x′).
 
     Attributes
     ----------
     kernel : Kernel
         The kernel that is factorised.
-    landmarks : array of shape (r, d)
+    landmarks : array of shape (p, d)
         The rows P.
-    factor : array of shape (r, r) or None
-        The lower triangular L; None for the raw features φ(x) = k(P, x).
+    whitening : array of shape (p, r)
+        W: L⁻ᵀ with LLᵀ = K(P, P), or some directions of it.
     """
 
     kernel: Kernel
     landmarks: Array
-    factor: Array | None
+    whitening: Array
+
+    @classmethod
+    def of(cls, kernel: Kernel, landmarks: Array, factor: Array) -> Features:
+        """From the lower triangular L (a product with L⁻ᵀ is faster than a triangular solve)."""
+        inverse, _ = lapack.dtrtri(factor, lower=1)
+        return cls(kernel, landmarks, np.ascontiguousarray(np.tril(inverse).T))
 
     @property
     def rank(self) -> int:
         """Number of features r."""
-        return len(self.landmarks)
-
-    @cached_property
-    def whitening(self) -> Array:
-        """L⁻ᵀ: the features are k(x, P) L⁻ᵀ (a product is faster than a triangular solve)."""
-        if self.factor is None:
-            return np.eye(self.rank)
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        return np.ascontiguousarray(np.tril(inverse).T)
+        return int(self.whitening.shape[1])
 
     def transform(self, X: Array) -> Array:
         """Features of shape (n, r), computed in blocks of rows."""
@@ -90,7 +95,7 @@ class Features:
 
     def _blocks(self, n: int) -> Iterator[slice]:
         """Rows whose kernel block stays in the processor's cache."""
-        size = max(64, _BLOCK_ENTRIES // self.rank)
+        size = max(64, _BLOCK_ENTRIES // len(self.landmarks))
         return (slice(start, start + size) for start in range(0, n, size))
 
 
@@ -128,29 +133,50 @@ def factorize(
         Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
     """
     cap = _rank_cap(len(X), max_rank)
-    order = np.random.default_rng(0).permutation(len(X))  # who is tried first; all are verified
+    order = trial_order(len(X))
     diagonal = kernel.diagonal(X)
     threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
     pool = min(len(X), _CANDIDATES)
-    candidates = np.sort(order[:pool])
+    candidates = order[:pool]
     while True:
         landmarks, factor, reached = _pivots(kernel, X, candidates, threshold, cap)
         # Too many pivots for the pool: most of what is missing is elsewhere, so do not check yet.
         if pool < min(len(X), 4 * len(landmarks), _MOST_CANDIDATES):
             pool = min(len(X), 4 * len(landmarks), _MOST_CANDIDATES)
-            candidates = np.sort(order[:pool])
+            candidates = order[:pool]
             continue
-        features = Features(kernel, X[landmarks], factor)
+        features = Features.of(kernel, X[landmarks], factor)
         if len(candidates) == len(X):
-            return _feature_rows(features, reached, _norms(reached), diagonal)
+            rows = np.empty_like(reached)
+            rows[candidates] = reached
+            return _feature_rows(features, rows, _norms(rows), diagonal)
         made = _feature_rows(features, *features.rows_and_norms(X), diagonal)
         residual = diagonal - made.squared_norms
         residual[candidates] = 0.0  # tried already: what they show is rounding
-        missed = np.flatnonzero(residual > 10 * threshold)
+        missed = order[residual[order] > 10 * threshold]
         if len(landmarks) >= cap or not len(missed):
             return made
-        worst = np.argsort(residual[missed])[::-1][: max(pool, len(missed) // 10)]
-        candidates = np.union1d(landmarks, missed[worst[: _MOST_CANDIDATES - len(landmarks)]])
+        count = min(max(pool, len(missed) // 10), _MOST_CANDIDATES - len(landmarks))
+        worst = np.argsort(-residual[missed], kind="stable")[:count]
+        candidates = np.concatenate([landmarks, missed[worst]])
+
+
+def trial_order(n: int) -> Indices:
+    """Who is tried first as a landmark, and who goes first among equals; all are verified."""
+    return np.random.default_rng(0).permutation(n)
+
+
+def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: int) -> FeatureRows:
+    """At most `rank` features: the directions in which those of more landmarks vary most."""
+    landmarks = min(max(rank, _LANDMARKS), _LANDMARKS_PER_FEATURE * rank)
+    made = factorize(kernel, X, tol=tol, max_rank=landmarks)
+    if made.features.rank <= rank:
+        return made
+    directions = np.linalg.eigh(made.rows.T @ made.rows)[1][:, : -rank - 1 : -1]
+    whitening = np.ascontiguousarray(made.features.whitening @ directions)
+    features = Features(kernel, made.features.landmarks, whitening)
+    rows = made.rows @ directions
+    return _feature_rows(features, rows, _norms(rows), kernel.diagonal(X))
 
 
 def _norms(rows: Array) -> Array:
@@ -171,7 +197,7 @@ def landmark_features(
     threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
     everyone = np.arange(len(landmarks))
     chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
-    features = Features(kernel, landmarks[chosen], factor)
+    features = Features.of(kernel, landmarks[chosen], factor)
     return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
 
 
@@ -184,7 +210,7 @@ def full_features(kernel: Kernel, X: Array) -> FeatureRows:
             factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
         except LinAlgError:
             continue
-        features = Features(kernel, X, factor)
+        features = Features.of(kernel, X, factor)
         return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
     raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
 
@@ -200,12 +226,22 @@ def _rank_cap(n: int, max_rank: int | None) -> int:
 def _pivots(
     kernel: Kernel, X: Array, candidates: Indices, threshold: float, cap: int
 ) -> tuple[Indices, Array, Array]:
-    """Pivots among the candidates, their Cholesky factor, and the features of all candidates."""
-    gram = kernel(X[candidates], X[candidates])
+    """Pivots among the candidates, their Cholesky factor, and the features of all candidates.
+
+    Every pivot is a row that the ones before it reproduce worst; of equals, the first candidate.
+    """
+    rows = X[candidates]
+    gram = kernel(rows, rows)
+    np.fill_diagonal(gram, kernel.diagonal(rows))  # not 1 ± rounding, which would choose
+    # LAPACK takes the largest of the claims: they are scaled, and the scale is undone.
+    claim = np.linspace(1.0, 1.0 - _EQUAL_CLAIMS, len(rows))
+    gram *= claim
+    gram *= claim[:, None]
     packed, order, rank, _ = lapack.dpstrf(gram.T, tol=threshold, lower=1, overwrite_a=1)
     if rank == 0:  # the kernel vanishes on every candidate: one feature that is zero
         return candidates[:1], np.ones((1, 1), order="F"), np.zeros((len(candidates), 1))
-    rank = min(int(rank), cap)
-    rows = np.empty((len(candidates), rank))
-    rows[order - 1] = np.tril(packed[:, :rank])
-    return candidates[order[:rank] - 1], np.asfortranarray(np.tril(packed[:rank, :rank])), rows
+    rank, order = min(int(rank), cap), order - 1
+    reached = np.tril(packed[:, :rank]) / claim[order, None]
+    features = np.empty_like(reached)
+    features[order] = reached
+    return candidates[order[:rank]], np.asfortranarray(reached[:rank]), features

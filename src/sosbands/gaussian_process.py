@@ -94,6 +94,7 @@ def fit_gaussian_process(
     isotropic: bool = False,
     noise_shape: ArrayLike | None = None,
     n_starts: int = 3,
+    spread: float | None = None,
     max_rank: int | None = None,
     feature_tol: float = 1e-8,
     random_state: Seed = None,
@@ -113,6 +114,9 @@ def fit_gaussian_process(
         v > 0, proportional to the variance of the noise in every row; divided by its mean.
     n_starts : int
         Starts of the search for one common θ.
+    spread : float, optional
+        Standard deviation a priori of log θ around that of √d standard deviations of a column: how
+        much inputs are thought to differ. By default nothing is thought.
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
@@ -129,7 +133,9 @@ def fit_gaussian_process(
         unit = np.asarray(lengthscale, dtype=np.float64)
         Gaussian(_plain(unit)).check_inputs(X)
     scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large
-    search = _Search((X - X.mean(axis=0)) / unit, y / scale, v, unit.size, lengthscale is not None)
+    search = _Search(
+        (X - X.mean(axis=0)) / unit, y / scale, v, unit.size, lengthscale is not None, spread
+    )
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
         parameters, evidence, used = search.run(n_starts, rng)
@@ -207,6 +213,7 @@ class _Search:
     v: Array
     n_lengthscales: int
     known: bool
+    spread: float | None = None
 
     def run(self, n_starts: int, rng: np.random.Generator) -> tuple[Array, float, int]:
         """The best parameters, their evidence, and the number of rows that it is about."""
@@ -224,7 +231,7 @@ class _Search:
             ends = [self._ascend(coarse, start, _SHORT) for start in starts]
             best = max(ends, key=lambda end: evidence(end)[0])
         used = min(len(order), _SAMPLE)
-        if len(order) > _COARSE and self._landmarks(best, order[:_LOW_RANK_ROWS]) is not None:
+        if len(order) > _DENSE_ROWS and self._landmarks(best, order[:_LOW_RANK_ROWS]) is not None:
             best = self._ascend(coarse, best, _LONG)
             evidence, best, used = self._correct(best, order)
         else:
@@ -240,7 +247,7 @@ class _Search:
         """A few iterations with more rows, by landmarks if these can stand for the kernel."""
         rows = order[:_LOW_RANK_ROWS]
         for _ in range(2):  # the second time with the landmarks of a better θ
-            landmarks = self._landmarks(best, rows)
+            landmarks = self._landmarks(best, rows) if len(rows) > _DENSE_ROWS else None
             if landmarks is None:
                 rows = order[:_DENSE_ROWS]
                 evidence = self._dense(rows)
@@ -283,6 +290,10 @@ class _Search:
 
         def loss(parameters: Array) -> tuple[float, Array]:
             value, gradient = evidence(parameters)
+            if self.spread is not None:
+                away = (parameters[:-1] - 0.5 * np.log(self.Z.shape[1])) / self.spread
+                value -= 0.5 * float(away @ away)
+                gradient = gradient - np.append(away / self.spread, 0.0)
             return -value, -gradient
 
         widest = _LENGTHSCALES[1] * np.sqrt(self.Z.shape[1])

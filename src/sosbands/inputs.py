@@ -103,7 +103,7 @@ class Extrapolation:
     inputs : Affine
         Units of the columns of B.
     rows : array of shape (p, d)
-        Training rows, standardised.
+        Training rows, standardised, in random order.
     unit : float
     """
 
@@ -113,11 +113,9 @@ class Extrapolation:
 
     @classmethod
     def of(cls, B: Array, rng: np.random.Generator) -> Extrapolation:
-        """From pre-training rows; at most 5000 of them."""
+        """From pre-training rows; at most 5000 of them, in random order."""
         inputs = Affine.of(B)
-        if len(B) > _NEIGHBOURS:
-            B = B[rng.choice(len(B), _NEIGHBOURS, replace=False)]
-        rows = inputs(B)
+        rows = inputs(B[rng.permutation(len(B))[:_NEIGHBOURS]])
         unit = _usual(distances_among(rows))
         for jitter, least in _REPEATED.items():
             if unit <= _FACTOR * jitter:  # most rows are repeated: how far apart are the places?

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -12,12 +12,18 @@ from sklearn.frozen import FrozenEstimator
 from sosbands.band import Band, learn_band
 from sosbands.conformal import IntervalFamily
 from sosbands.inputs import BandInputs, Extrapolation
-from sosbands.means import Preliminary, cross_fitted, frozen, gaussian_process
+from sosbands.means import (
+    Preliminary,
+    VaryingInputs,
+    cross_fitted,
+    frozen,
+    gaussian_process,
+)
+from sosbands.row_order import row_order
 from sosbands.settings import BandSettings
 from sosbands.solvers.threads import few_threads
-from sosbands.splits import cross_fitting_folds
-from sosbands.tuning import Folds
-from sosbands.types import Array, Indices
+from sosbands.splits import cross_fitting_folds, fold_numbers, renumbered
+from sosbands.types import Array, Folds, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,22 +106,28 @@ class BandLearner:
         with few_threads(len(y)):
             inputs = BandInputs.learn(X, y, self.transformer)
             B = inputs(X)
-            preliminary = self._preliminary(X, B, y, folds, exchangeable=exchangeable)
+            given = self._given_mean(X, y, folds)
+            predictions = np.full(len(y), np.nan) if given is None else given.predictions
+            order = row_order(VaryingInputs.of(B)(B), y, predictions, fold_numbers(folds, len(y)))
+            B, y, folds = B[order], y[order], renumbered(folds, order)
+            if given is None:
+                held_out = None if exchangeable else folds
+                preliminary = gaussian_process(B, y, self.settings, folds=held_out, seed=self.seed)
+            else:
+                preliminary = replace(given, predictions=predictions[order])
             band = learn_band(
                 B, y, preliminary, folds=folds, settings=self.settings, seed=self.seed
             )
-        caution = self.settings.caution_for(B.shape[1], own_mean=self.estimator is None)
+        n_inputs = len(band.sees.inputs.columns)
+        caution = self.settings.caution_for(n_inputs, own_mean=self.estimator is None)
         extrapolation = Extrapolation.of(B, np.random.default_rng(self.seed))
         shift_power = self.settings.shift_power_for(len(y))
         return LearnedBand(inputs, band, extrapolation, caution, shift_power)
 
-    def _preliminary(
-        self, X: Any, B: Array, y: Array, folds: Folds, *, exchangeable: bool
-    ) -> Preliminary:
-        """Step 1: the mean and its values out of sample."""
+    def _given_mean(self, X: Any, y: Array, folds: Folds) -> Preliminary | None:
+        """The mean of a regressor, and its values out of sample; None for a kernel mean."""
         if self.estimator is None:
-            held_out = None if exchangeable else folds
-            return gaussian_process(B, y, self.settings, folds=held_out, seed=self.seed)
+            return None
         if isinstance(self.estimator, FrozenEstimator):
             return frozen(self.estimator, X)
         return cross_fitted(self.estimator, X, y, folds, self.settings.n_jobs)

@@ -13,8 +13,7 @@ from sklearn.utils import _safe_indexing
 from sosbands.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.settings import BandSettings
 from sosbands.solvers.threads import one_openmp_thread
-from sosbands.tuning import Folds
-from sosbands.types import Array, Indices
+from sosbands.types import Array, Folds, Indices
 
 # Columns that vary by a smaller share of their size are constant but for rounding: 0.1 + 0.2, 0.3.
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
@@ -58,11 +57,51 @@ class Affine:
 
 
 @dataclass(frozen=True, eq=False)
+class VaryingInputs:
+    """The columns of B that vary, in units of their own: a constant column changes nothing.
+
+    Attributes
+    ----------
+    columns : array of shape (d,)
+        Their numbers; all columns if nothing is standardised, or if none varies.
+    units : Affine
+    """
+
+    columns: Indices
+    units: Affine
+
+    @classmethod
+    def of(cls, B: Array, *, active: bool = True) -> VaryingInputs:
+        """From training rows; if not `active`, columns and units stay as they are."""
+        units = Affine.of(B, active=active)
+        columns = np.arange(B.shape[1])
+        if active:
+            varying = np.flatnonzero(np.ptp(units(B), axis=0) > _ROUNDING)
+            columns = varying if len(varying) else columns
+        return cls(columns, Affine(units.centre[columns], units.scale[columns]))
+
+    def __call__(self, B: Array) -> Array:
+        """Standardised values."""
+        return self.units(B[:, self.columns])
+
+    def entries(self, name: str, values: Any, n_columns: int) -> Any:
+        """Of a parameter with one entry per column of B, those of the columns that count."""
+        if np.ndim(values) == 0:
+            return values
+        if len(np.asarray(values)) != n_columns:
+            raise ValueError(
+                f"{name} has {len(np.asarray(values))} entries but the band sees {n_columns} "
+                "inputs; give one number, or one per input"
+            )
+        return np.asarray(values, dtype=np.float64)[self.columns]
+
+
+@dataclass(frozen=True, eq=False)
 class KernelMean:
     """The mean of the Gaussian process."""
 
     process: GaussianProcess
-    inputs: Affine
+    inputs: VaryingInputs
     outputs: Affine
 
     def values(self, X: Any, B: Array) -> Array:
@@ -110,15 +149,11 @@ def gaussian_process(
     """
     inputs, outputs = units(B, y, settings)
     known: Any = None if isinstance(settings.mean_lengthscale, str) else settings.mean_lengthscale
-    if np.ndim(known) and len(np.asarray(known)) != B.shape[1]:
-        raise ValueError(
-            f"mean_lengthscale has {len(np.asarray(known))} entries but the band sees "
-            f"{B.shape[1]} inputs; give one number, or one per input"
-        )
+    Z = inputs(B)
     process = fit_gaussian_process(
-        inputs(B),
+        Z,
         outputs(y),
-        lengthscale=known,
+        lengthscale=inputs.entries("mean_lengthscale", known, B.shape[1]),
         isotropic=known is None and settings.mean_lengthscale == "gp-isotropic",
         random_state=seed,
     )
@@ -127,12 +162,12 @@ def gaussian_process(
         held_out = np.full(len(y), np.nan)
         for train, test in folds:
             part = fit_gaussian_process(
-                inputs(B)[train],
+                Z[train],
                 outputs(y)[train],
                 lengthscale=process.kernel.lengthscale,
                 random_state=seed,
             )
-            held_out[test] = part.mean(inputs(B)[test])
+            held_out[test] = part.mean(Z[test])
     mean = KernelMean(process, inputs, outputs)
     return Preliminary(outputs.undo(held_out), mean, process)
 
@@ -183,10 +218,10 @@ def checked_prediction(estimator: Any, X: Any) -> Array:
     return prediction
 
 
-def units(B: Array, y: Array, settings: BandSettings) -> tuple[Affine, Affine]:
+def units(B: Array, y: Array, settings: BandSettings) -> tuple[VaryingInputs, Affine]:
     """Units of inputs and output: mean zero and variance one, or as they are."""
     active = bool(settings.standardize)
-    return Affine.of(B, active=active), Affine.of(y, active=active)
+    return VaryingInputs.of(B, active=active), Affine.of(y, active=active)
 
 
 def _held_out(estimator: Any, X: Any, y: Array, train: Indices, test: Indices) -> Array:

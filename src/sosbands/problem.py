@@ -20,7 +20,13 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.features import FeatureRows, factorize, full_features, landmark_features
+from sosbands.features import (
+    FeatureRows,
+    factorize,
+    full_features,
+    landmark_features,
+    principal_features,
+)
 from sosbands.kernels import Kernel
 from sosbands.types import Array, Indices
 
@@ -231,7 +237,9 @@ class BandProblem:
         def rows(kernel: Kernel) -> FeatureRows:
             if self.landmarks is not None:
                 return landmark_features(kernel, self.X, self.landmarks, tol=self.feature_tol)
-            return factorize(kernel, self.X, tol=self.feature_tol, max_rank=self.max_rank)
+            if self.max_rank is not None:
+                return principal_features(kernel, self.X, tol=self.feature_tol, rank=self.max_rank)
+            return factorize(kernel, self.X, tol=self.feature_tol)
 
         return self._basis(rows)
 

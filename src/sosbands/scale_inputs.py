@@ -9,14 +9,16 @@ import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
 
-from sosbands.means import Affine, checked_prediction, held_out_predictions
+from sosbands.means import Affine, VaryingInputs, checked_prediction, held_out_predictions
 from sosbands.settings import BandSettings
-from sosbands.tuning import Folds
-from sosbands.types import Array
+from sosbands.types import Array, Folds, Indices
 
 # A guess below these fractions of the median and of the mean one says no more than "small". The
 # mean counts where a model is exact on most rows, so that the median guess is nothing.
 _LEAST_GUESS, _LEAST_OF_MEAN = 0.05, 0.02
+# Trees choose between equal splits by rounding, and by the order of the columns: they are given
+# rounded numbers, and the columns in an order of their own.
+_DIGITS = 6
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -29,6 +31,7 @@ class Difficulty:
     """
 
     model: Any
+    columns: Indices
     least: float
     units: Affine
     limits: tuple[float, float]
@@ -38,6 +41,9 @@ class Difficulty:
         cls, model: Any, Z: Array, sizes: Array, folds: Folds, parallel: Parallel
     ) -> tuple[Difficulty, Array]:
         """The guess, and its values at the training rows by models that did not see them."""
+        # Rows are in an order of their own, so that this orders the columns by what they hold.
+        columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
+        Z, sizes = np.round(Z[:, columns], _DIGITS), np.round(sizes, _DIGITS)
         held_out = held_out_predictions(model, Z, sizes, folds, parallel)
         known = np.isfinite(held_out)
         guesses = np.maximum(held_out[known], 0.0)
@@ -47,11 +53,12 @@ class Difficulty:
         units = Affine.of(logs[known])
         values = units(logs)
         limits = float(values[known].min()), float(values[known].max())
-        return cls(clone(model).fit(Z, sizes), least, units, limits), values
+        return cls(clone(model).fit(Z, sizes), columns, least, units, limits), values
 
     def __call__(self, Z: Array) -> Array:
         """The guess at new rows, within the range it had at the training rows."""
-        logs = np.log(np.maximum(checked_prediction(self.model, Z), self.least))
+        guesses = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
+        logs = np.log(np.maximum(guesses, self.least))
         return np.clip(self.units(logs), *self.limits)
 
 
@@ -95,14 +102,14 @@ class ScaleInputs:
 
     Attributes
     ----------
-    inputs : Affine
-        Units of the columns of B.
+    inputs : VaryingInputs
+        The columns of B.
     predictions : Affine or None
         Units of the prediction, if it is an input.
     difficulty : Difficulty or None
     """
 
-    inputs: Affine
+    inputs: VaryingInputs
     predictions: Affine | None
     difficulty: Difficulty | None
 
@@ -123,7 +130,7 @@ class ScaleInputs:
         predictions: Array,
         residuals: Array,
         *,
-        inputs: Affine,
+        inputs: VaryingInputs,
         own_mean: bool,
         folds: Folds,
         settings: BandSettings,

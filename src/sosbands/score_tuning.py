@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
-from sosbands.tuning import Criterion, Progress, climb, dependence
+from sosbands.cross_fitting import Criterion, dependence
+from sosbands.tuning import Progress, climb
 from sosbands.types import Array, Indices
 
 MeanAndScale: TypeAlias = Callable[[Any, Any], tuple[Array, Array]]

@@ -14,8 +14,7 @@ from sklearn.model_selection import (
 )
 
 from sosbands.conformal import named
-from sosbands.tuning import Folds
-from sosbands.types import Array, Indices
+from sosbands.types import Array, Folds, Indices
 
 
 def calibration_rows(n: int, size: float | int, *, name: str = "calibration_size") -> int:
@@ -89,6 +88,21 @@ def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Indices | None, se
             "calibration=None"
         )
     return folds
+
+
+def fold_numbers(folds: Folds, n: int) -> Indices:
+    """The last fold that holds out each row; −1 for none."""
+    numbers = np.full(n, -1, dtype=np.intp)
+    for number, (_, test) in enumerate(folds):
+        numbers[test] = number
+    return numbers
+
+
+def renumbered(folds: Folds, order: Indices) -> Folds:
+    """The same folds of rows that were put in another order."""
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return [(np.sort(place[train]), np.sort(place[test])) for train, test in folds]
 
 
 def numbered(groups: Any) -> Indices:

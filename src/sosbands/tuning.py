@@ -1,10 +1,14 @@
-"""Which lengthscale, which weight of the width: cross-fitted criteria and the search over them.
+"""Which lengthscale, which weight of the width: the search over them.
 
-The kernel of f is chosen as in the paper: for K folds, out-of-fold residuals R and scales F are
-pooled, and HSIC(R, F) is made as large as possible by a derivative-free trust-region method in the
-logarithm of the lengthscales. HSIC grows with the size of f, which calibration takes out again, so
-it may compare lengthscales but neither weights nor coverages: these are compared by the interval
-score of the out-of-fold bands after an out-of-fold calibration, which the size of f leaves alone.
+The kernel of f is chosen as in the paper, by HSIC between out-of-fold residuals and scales. HSIC
+grows with the size of f, which calibration takes out again, so it may compare lengthscales but
+neither weights nor sides: these are compared by the interval score of the out-of-fold bands after
+an out-of-fold calibration, which the size of f leaves alone.
+
+No figure is exact. Of several candidates the one with the best figure is often best by chance, and
+another sample, or rounding, would choose another. So the choice is an average of the candidates, in
+logarithms, in which those count that the data cannot tell from the best (`shares`). The paper's
+form takes the best, by a derivative-free trust-region method.
 """
 
 from __future__ import annotations
@@ -12,107 +16,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel
 from scipy.optimize import minimize
 
-from sosbands.conformal import IntervalFamily
-from sosbands.dependence import distance_correlation, hsic, mutual_information
-from sosbands.metrics import interval_score
+from sosbands.cross_fitting import Criterion, CrossFit, cross_fit, shares
 from sosbands.problem import BandProblem
 from sosbands.solvers import Newton, Solution, Solver
-from sosbands.types import Array, Indices
+from sosbands.types import Array, Folds
 
-Criterion: TypeAlias = Literal["hsic", "distance_correlation", "mutual_information"]
-Folds: TypeAlias = Sequence[tuple[Indices, Indices]]
 Lengthscale: TypeAlias = float | tuple[float, ...]
 
-# The level at which bands are compared; the choice hardly depends on it.
-_LEVEL = 0.9
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
-# Two sides are tried if the residuals are more skewed than this.
-_SKEWED = 0.1
-_TINY = float(np.finfo(float).tiny)
-# A richer band must have a better interval score, by this fraction of 1/√n: one with a larger b or
-# with two sides, and one that is less smooth than the middle of the lengthscales.
-_MARGIN, _CALM_MARGIN = 0.2, 0.3
-
-
-@dataclass(frozen=True, eq=False)
-class CrossFit:
-    """Out-of-fold residuals yᵢ − m(xᵢ) and scales: √f, or f_low and f_up, of shape (n[, 2])."""
-
-    residuals: Array
-    scales: Array
-
-    def dependence(self, criterion: Criterion, *, power: int = 1) -> float:
-        """How strongly the size of the residual depends on the scale.
-
-        Parameters
-        ----------
-        criterion : {"hsic", "distance_correlation", "mutual_information"}
-        power : {1, 2}
-            1 compares |r| with √f, 2 compares r² with f as in the paper's appendix.
-        """
-        sizes = np.abs(self.residuals) ** power
-        widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
-        return dependence(criterion, sizes, widths**power)
-
-    def interval_score(self, level: float = _LEVEL) -> float:
-        """Mean interval score of the bands, calibrated by the quantile of their own scores."""
-        zero = np.zeros(len(self.residuals))
-        if self.scales.ndim == 1:
-            # A floor far below any useful scale keeps single rows from deciding alone.
-            floor = 1e-3 * float(self.scales.mean()) + _TINY
-            family = IntervalFamily.around(zero, np.maximum(self.scales, floor))
-        else:
-            family = IntervalFamily.between(zero, self.scales)
-        q = np.quantile(family.scores(self.residuals), [level])
-        return float(interval_score(self.residuals, family.intervals(q)[:, :, 0], level))
-
-    def skewness(self) -> float:
-        """How far from symmetric r/scale is: |upper + lower − 2 median|/(upper − lower), 80 %."""
-        widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
-        ratio = self.residuals / np.maximum(widths, 1e-3 * float(widths.mean()) + _TINY)
-        low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
-        return float(abs(high + low - 2 * middle) / max(high - low, _TINY))
-
-
-def dependence(criterion: Criterion, u: Array, v: Array) -> float:
-    """The chosen measure of dependence between two samples."""
-    if criterion == "mutual_information":
-        return mutual_information(u, v, random_state=0)
-    return hsic(u, v) if criterion == "hsic" else distance_correlation(u, v)
-
-
-def cross_fit(
-    problem: BandProblem,
-    folds: Folds,
-    solvers: Sequence[Solver],
-    parallel: Parallel,
-) -> tuple[CrossFit, list[Solution]]:
-    """Solve on each fold's training rows, evaluate on its held-out rows."""
-    problem.basis  # noqa: B018 (computed once, shared by the folds)
-    parts = parallel(
-        delayed(_held_out)(problem, *fold, solver)
-        for fold, solver in zip(folds, solvers, strict=True)
-    )
-    residuals, scales, solutions = zip(*parts, strict=True)
-    return CrossFit(np.concatenate(residuals), np.concatenate(scales)), list(solutions)
-
-
-def _held_out(
-    problem: BandProblem, train: Indices, test: Indices, solver: Solver
-) -> tuple[Array, Array, Solution]:
-    """Residuals and scales of held-out rows, and the solution they come from."""
-    solution = solver.solve(problem.subset(train))
-    residuals = problem.targets[test]
-    if problem.mean_kernel is not None:
-        residuals = residuals - solution.mean(problem.X[test])
-    return residuals, solution.scale(problem.X[test]), solution
+# Two sides are tried if the residuals are more skewed than this, and must have a better interval
+# score, by this fraction of 1/√n.
+_SKEWED, _MARGIN = 0.1, 0.2
+# Of two weights b that are equally good the smaller, which gives smoother bands, counts twice.
+_LARGER_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -173,7 +96,7 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class BandSearch:
-    """The search over lengthscales, weights of the width, coverages and sides.
+    """The search over lengthscales, weights of the width and sides.
 
     Attributes
     ----------
@@ -207,75 +130,58 @@ class BandSearch:
     starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
     def run(
-        self,
-        shape: Array,
-        sizes: Sequence[float],
-        *,
-        per_input: bool,
-        refine: int,
-        criterion_alone: bool = False,
+        self, shape: Array, sizes: Sequence[float], *, budget: int = 0, per_input: bool = False
     ) -> Tuning:
-        """Find the size of the lengthscales, then b, then the sides, then refine.
+        """Find the size of the lengthscales, then b, then the sides.
 
-        The criterion chooses the lengthscale, the interval score all else; the score is noisy, so
-        that a larger b, or a second side, must be better by more than 0.2/√n (2 % at 100 rows), and
-        a short lengthscale better than a middling one by more than 0.3/√n. The schedule is fixed:
-        the result does not depend on how many processes run the folds.
+        The schedule is fixed: the result does not depend on how many processes run the folds.
 
         Parameters
         ----------
         shape : array of shape (d,) or ()
             Relative lengthscales of the inputs, or one number for all.
         sizes : sequence of float
-            Factors of the shape, ascending; the search stays between the ends.
+            Factors of the shape, ascending; the choice lies between the ends.
+        budget : int
+            Evaluations of a trust-region search for the lengthscale of the largest criterion, from
+            the best of the sizes on, as in the paper. 0: an average of the sizes.
         per_input : bool
-            Whether the refinement moves every input's lengthscale, or the common factor.
-        refine : int
-            Evaluations of the refinement, a trust-region search.
-        criterion_alone : bool
-            The lengthscale is the criterion's, whatever the interval score says.
+            Whether that search moves every input's lengthscale, or the common factor.
         """
         weights, symmetric = sorted(self.width_weights), self.sides[0]
-        middle = weights[len(weights) // 2]
-        problems = [self.state(plain(shape * size)) for size in sizes]
-        trials = [self._trial(problem, middle, symmetric) for problem in problems]
-        place = max(range(len(sizes)), key=lambda i: trials[i].criterion)
-        best = trials[place]
-        chosen = self._weighted(problems[place], best, weights, trials)
-        calm = len(sizes) // 2
-        # Where there is little to adapt to, dependence is noise.
-        if place < calm and not criterion_alone:
-            trials.append(self._trial(problems[calm], weights[0], symmetric))
-            chosen = self._simplest([trials[-1], chosen], _CALM_MARGIN)
-            if chosen is trials[-1]:  # HSIC was noise, so there is nothing to refine by it
-                place, refine = calm, 0
+        middle, trials, best = weights[len(weights) // 2], [], None
+        lengthscale = plain(shape * sizes[0])
+        if len(sizes) > 1:
+            problems = [self.state(plain(shape * size)) for size in sizes]
+            tried = [self._try(problem, middle, symmetric) for problem in problems]
+            trials += [trial for trial, _ in tried]
+            fits = [fit for _, fit in tried]
+            good = shares(fits, self._dependence) * shares(fits, _quality)
+            size = _average(sizes, good)
+            lengthscale = plain(shape * size)
+            if budget:
+                trials += self._climbed(trials, shape, sizes, per_input=per_input, budget=budget)
+                best = _largest(trials)
+                lengthscale = best.lengthscale
+        problem, weight = self.state(lengthscale), weights[0]
+        if len(weights) > 1:
+            tried = [self._try(problem, weight, symmetric) for weight in weights]
+            trials += [trial for trial, _ in tried]
+            good = shares([fit for _, fit in tried], _quality)
+            weight = _average(weights, good * _LARGER_WEIGHT ** np.arange(len(weights)))
+        if best is None or weight != best.width_weight:
+            best, _ = self._try(problem, weight, symmetric)
+            trials.append(best)
         for other in self.sides[1:] if best.skewness > _SKEWED else ():
-            trials.append(self._trial(problems[place], chosen.width_weight, other))
-            chosen = self._simplest([chosen, trials[-1]], _MARGIN)
-        if refine > 0 and len(sizes) > 1:
-            limits = sizes[0], sizes[-1]
-            found = self._refined(
-                chosen, shape, sizes[place], limits, per_input=per_input, budget=refine
-            )
-            trials += found
-            chosen = max([chosen, *found], key=lambda trial: trial.criterion)
+            trials.append(self._try(problem, weight, other)[0])
+            least = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.folds))
+            if trials[-1].interval_score < least * best.interval_score:
+                best = trials[-1]
         self.progress.close()
-        return Tuning(tuple(trials), chosen, self.criterion, problems[place].n)
+        return Tuning(tuple(trials), best, self.criterion, problem.n)
 
-    def _weighted(
-        self, problem: BandProblem, middle: Trial, weights: Sequence[float], trials: list[Trial]
-    ) -> Trial:
-        """The best b, on from the middle one: down, then up if down was no better."""
-        chosen = middle
-        half = len(weights) // 2
-        for weight in weights[:half][::-1]:
-            trials.append(self._trial(problem, weight, middle.symmetric))
-            chosen = self._simplest([trials[-1], chosen], _MARGIN)
-        if chosen is middle:
-            for weight in weights[half + 1 :]:
-                trials.append(self._trial(problem, weight, middle.symmetric))
-                chosen = self._simplest([chosen, trials[-1]], _MARGIN)
-        return chosen
+    def _dependence(self, fit: CrossFit) -> float:
+        return fit.dependence(self.criterion, power=self.power)
 
     def _solvers(self, problem: BandProblem) -> list[Solver]:
         """One for each fold, started from the first trial's solution with as many sides."""
@@ -284,57 +190,63 @@ class BandSearch:
             return [self.solver] * len(self.folds)
         return [replace(self.solver, start=start) for start in starts]
 
-    def _simplest(self, rivals: Sequence[Trial], margin: float) -> Trial:
-        """The first of the trials that no later one beats by more than margin/√n."""
-        better = 1 - margin / np.sqrt(sum(len(test) for _, test in self.folds))
-        chosen = rivals[0]
-        for rival in rivals[1:]:
-            if rival.interval_score < better * chosen.interval_score:
-                chosen = rival
-        return chosen
-
-    def _refined(
+    def _climbed(
         self,
-        chosen: Trial,
+        trials: Sequence[Trial],
         shape: Array,
-        size: float,
-        limits: tuple[float, float],
+        sizes: Sequence[float],
         *,
         per_input: bool,
         budget: int,
     ) -> list[Trial]:
-        """The trials of a trust-region search for the lengthscale, at the chosen plan."""
-        found: list[Trial] = []
+        """The trials of a trust-region search from the best of those with the given sizes on."""
+        best, found = _largest(trials), list[Trial]()
         free = np.size(shape) if per_input else 1
-        start = np.full(free, np.log(size))
+        start = np.full(free, np.log(sizes[trials.index(best)]))
 
         def gain(logarithms: Array) -> float:
             if np.array_equal(logarithms, start):
-                return chosen.criterion
+                return best.criterion
             factor = np.exp(logarithms if per_input else logarithms[0])
             problem = self.state(plain(shape * factor))
-            found.append(self._trial(problem, chosen.width_weight, chosen.symmetric))
+            found.append(self._try(problem, best.width_weight, best.symmetric)[0])
             return found[-1].criterion
 
-        bounds = [(float(np.log(limits[0])), float(np.log(limits[1])))] * free
+        bounds = [(float(np.log(sizes[0])), float(np.log(sizes[-1])))] * free
         climb(gain, start, bounds, budget + 1)  # the start costs nothing
         return found
 
-    def _trial(self, problem: BandProblem, width_weight: float, symmetric: bool) -> Trial:
+    def _try(
+        self, problem: BandProblem, width_weight: float, symmetric: bool
+    ) -> tuple[Trial, CrossFit]:
         """Cross-fit one candidate."""
         plan = {"width_weight": width_weight, "training_coverage": self.coverages[symmetric]}
         variant = problem.variant(**plan, symmetric=symmetric)
         fit, solutions = cross_fit(variant, self.folds, self._solvers(variant), self.parallel)
         self.starts.setdefault(symmetric, solutions)
         self.progress.step()
-        return Trial(
+        trial = Trial(
             lengthscale=problem.scale_kernels[0].lengthscale,
             **plan,
             symmetric=symmetric,
-            criterion=fit.dependence(self.criterion, power=self.power),
+            criterion=self._dependence(fit),
             interval_score=fit.interval_score(),
             skewness=fit.skewness(),
         )
+        return trial, fit
+
+
+def _largest(trials: Sequence[Trial]) -> Trial:
+    return max(trials, key=lambda trial: trial.criterion)
+
+
+def _quality(fit: CrossFit) -> float:
+    return -fit.interval_score()
+
+
+def _average(values: Sequence[float], weights: Array) -> float:
+    """In logarithms, since the values are factors of each other."""
+    return float(np.exp(weights @ np.log(values) / weights.sum()))
 
 
 def plain(lengthscale: Array | float) -> Lengthscale:

@@ -1,7 +1,8 @@
-"""The array types that signatures speak of."""
+"""The types that signatures speak of."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -10,3 +11,5 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
+# (train, test) of every fold.
+Folds: TypeAlias = Sequence[tuple[Indices, Indices]]
