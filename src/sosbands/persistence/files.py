@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
-from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
+
+if TYPE_CHECKING:
+    from sosbands.persistence.schema import Audit
 
 _PACKAGES = ("sosbands", "scikit-learn", "numpy", "skops")
 
@@ -102,7 +104,7 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     with _said_of(path):
         archive = unpacked(data)
         original = _check_versions(archive.manifest)
-        model = _made(data, archive, names)
+        model = _made(archive, names)
     _warn_of_version(model, original)
     return model
 
@@ -139,6 +141,7 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     import skops.io
 
     from sosbands.persistence.portable import portable
+    from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
 
     name = type(model).__name__
     try:
@@ -166,7 +169,7 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
     try:
-        _made(data, unpacked(data), trusted)
+        _made(unpacked(data), trusted)
     except Exception as error:
         raise ModelFileError(
             f"this {name} cannot be saved, it could not be loaded again: {error}"
@@ -174,38 +177,47 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     return data
 
 
-def _made(data: bytes, archive: Archive, trusted: frozenset[str]) -> Any:
+def _made(archive: Archive, trusted: frozenset[str]) -> Any:
     """The model, once every name in the file has been judged."""
-    import skops.io
-    from sklearn.exceptions import InconsistentVersionWarning
-
-    from sosbands.persistence.contents import check_contents, objects
-    from sosbands.persistence.portable import restore
+    from sosbands.persistence.reader import Reader
+    from sosbands.persistence.schema import Audit, parsed
 
     schema, audit = parsed(archive.schema), Audit(trusted)
     audit.visit(schema)
     _refuse(audit, "it")
-    with warnings.catch_warnings():
-        # One warning for the file instead of one for every part; see `_warn_of_version`.
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = skops.io.loads(data, trusted=sorted(audit.names))
-    found = objects(model)
-    check_contents(found)
-    restore(found)
-    if not hasattr(model, "fit"):
+    model = Reader(archive.arrays, trusted).read(schema)
+    if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
     return model
 
 
 def _refuse(audit: Audit, subject: str) -> None:
-    """Say which types are not on the list."""
+    """Say what is not on the list, and what to do."""
+    if audit.unstorable:
+        listed = _places(audit.unstorable)
+        raise ModelFileError(
+            f"{subject} holds what no model file can: {listed}; put it into an estimator of your "
+            "own, and pass its name as trusted"
+        )
     if not audit.refused:
         return
-    listed = ", ".join(f"{name} (in {place})" for name, place in sorted(audit.refused.items()))
-    advice = f"pass trusted={sorted(audit.refused)} if you trust their code"
+    advice = f"pass trusted={sorted(audit.refused)} if you trust their code and the file"
+    if any(name.startswith("sklearn.model_selection._search.") for name in audit.refused):
+        advice = f"save its best_estimator_, or {advice}"
+    elif any(name.startswith("sklearn.") for name in audit.refused):
+        advice = (
+            "of scikit-learn, files hold the models and transformers that can be checked when they "
+            f"are loaded (the guide lists them): use one of these, or {advice}"
+        )
     if any(place.endswith("_calibrator.ratio") for place in audit.refused.values()):
         advice += "; likelihood ratios can also be given to conformalize as an array"
-    raise ModelFileError(f"{subject} names what sosbands does not know: {listed}; {advice}")
+    raise ModelFileError(
+        f"{subject} names what sosbands does not know: {_places(audit.refused)}; {advice}"
+    )
+
+
+def _places(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} (in {place})" for name, place in sorted(names.items()))
 
 
 def _check_versions(manifest: Mapping[str, Any]) -> str:
