@@ -15,9 +15,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 FORMAT = 1
 _MANIFEST, _SCHEMA = "manifest.json", "schema.json"
 _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")
-# The texts are deflated: they may be so many times as large as the file, and this beside. The tree
-# of a forest of stumps comes to a factor of TODO. Arrays are stored as they are, and cannot claim more.
-_LARGEST_RATIO, _FREE = 30, 1 << 20
+# The texts are deflated: they may be so many times as large as the file, and this beside. A forest of
+# stumps comes to 5, three hundred linear models to 15. Arrays are stored, and cannot claim more.
+_LARGEST_RATIO, _FREE = 20, 1 << 18
 _LARGEST_MANIFEST = 1 << 24
 
 

@@ -170,14 +170,15 @@ def _encoder(model: Any, categories: list[NDArray[Any]]) -> ColumnTransformer:
 
 def _bins(model: Any, categorical: NDArray[np.bool_]) -> _BinMapper:
     """The part of the bins that prediction needs: which categories are known."""
-    known: list[Any] = [np.empty(0)] * len(categorical)
-    for column, values in enumerate(categories_of(model) or []):
-        known[column] = np.arange(len(values) - _ends_missing(values), dtype=np.float64)
-    bins = _BinMapper(
-        n_bins=model.max_bins + 1, is_categorical=categorical, known_categories=known
-    )
-    bins.is_categorical_ = categorical.astype(np.uint8)
-    bins.bin_thresholds_ = known
+    known = [
+        np.arange(len(values) - _ends_missing(values), dtype=np.float64)
+        for values in categories_of(model) or []
+    ]
+    bins = _BinMapper(n_bins=model.max_bins + 1)
+    bins.bin_thresholds_ = known  # of the categorical columns, which come first
+    # Without categories a view of one zero, so that it takes no memory however many columns.
+    nothing = np.broadcast_to(np.uint8(0), len(categorical))
+    bins.is_categorical_ = categorical.astype(np.uint8) if known else nothing
     bins.missing_values_bin_idx_ = model.max_bins
     return bins
 

@@ -24,6 +24,9 @@ from sosbands.persistence.types import FUNCTIONS, KINDS, SCALARS
 
 # Nodes within nodes: pipelines in pipelines have some sixty.
 _DEEPEST = 200
+# Bytes of arrays that objects are made of, if an array counts for each of them: so many times those
+# of all arrays, and this beside. Models share few arrays, and what is built of them takes time.
+_LARGEST_SHARE, _FREE = 20, 1 << 20
 _KEYS = {"str": str, "int": int, "float": float}
 _UNFINISHED = object()
 
@@ -37,6 +40,7 @@ class Reader:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._made: dict[int, Any] = {}
         self._depth = 0
+        self._left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
 
     def read(self, node: Any) -> Any:
         """The object that a node stands for."""
@@ -46,7 +50,7 @@ class Reader:
         if type(number) is int and number in self._made:
             if self._made[number] is _UNFINISHED:
                 raise ModelFileError(f"the object {number} is a part of itself")
-            return self._made[number]
+            return self._counted(self._made[number])
         if self._depth >= _DEEPEST:
             raise ModelFileError(f"the tree is more than {_DEEPEST} objects deep")
         self._depth += 1
@@ -56,6 +60,12 @@ class Reader:
         if type(number) is int:
             self._made[number] = made
         self._depth -= 1
+        return self._counted(made)
+
+    def _counted(self, made: Any) -> Any:
+        self._left -= made.nbytes if isinstance(made, np.ndarray) else 0
+        if self._left < 0:
+            raise ModelFileError("its objects share arrays far more often than those of models")
         return made
 
     def _read(self, node: Node) -> Any:

@@ -27,8 +27,8 @@ POLYNOMIAL_FITTED = frozenset({"n_features_in_", "feature_names_in_"})
 ENCODER_FITTED = frozenset({"n_features_in_", "feature_names_in_", "categories_", "drop_idx_"})
 _METRICS = ("chebyshev", "cityblock", "euclidean", "l1", "l2", "manhattan", "minkowski")
 _KERNELS = ("cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
-# A row of so many columns is 8 MB.
-_MOST_COLUMNS = 1 << 20
+# One row of so many columns is half a megabyte, and sixteen times as many come out at most.
+_MOST_COLUMNS, _MOST_PRODUCTS = 1 << 16, 1 << 20
 
 
 def neighbours(kind: type, attributes: Attributes) -> Any:
@@ -60,7 +60,7 @@ def polynomial(kind: type, attributes: Attributes) -> Any:
         return model
     n_features = columns_of(attributes, most=_MOST_COLUMNS)
     model.fit(np.zeros((1, n_features)))
-    check(model._n_out_full <= _MOST_COLUMNS, "PolynomialFeatures makes too many columns")
+    check(model._n_out_full <= _MOST_PRODUCTS, "PolynomialFeatures makes too many columns")
     set_columns(model, attributes, n_features)
     return model
 
