@@ -1,8 +1,8 @@
 """Model files changed with knowledge of their structure: none may crash, hang or run anything.
 
-``python tests/fuzz --count 20000 --seed 0``, or ``make fuzz-files``. Small models of every kind (`seeds`)
-are saved, the files changed (`changes`) and given a checksum that is right; another process
-(`worker`), which is watched, loads them and predicts.
+``python tests/fuzz --count 20000 --seed 0``, or ``make fuzz-files``. Small models of every kind
+(`seeds`) are saved, the files changed (`changes`) and given a checksum that is right; another
+process (`worker`), which is watched, loads them and predicts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-
-import sosbands
 from changes import Parts, changed
 from seeds import models
 from worker import SECONDS
 
+import sosbands
+
+
 class Worker:
-    """A process that answers for one file after the other; a new one takes the place of a dead one."""
+    """A process that answers for one file after the other; a new one follows a dead one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -97,7 +98,10 @@ def run(count: int, seed: int, kept: Path) -> int:
                     shutil.copy(path, kept / f"{seed}-{index}.skops")
                     print(f"{seed}-{index} {title} {done}: {answer}", flush=True)
                 if (index + 1) % 1000 == 0:
-                    print(f"{index + 1} files, {time.time() - started:.0f} s, {dict(outcomes)}", flush=True)
+                    print(
+                        f"{index + 1} files, {time.time() - started:.0f} s, {dict(outcomes)}",
+                        flush=True,
+                    )
         finally:
             worker.close()
     told = ", ".join(f"{word} {outcomes[word]}" for word in ("refused", "predicted", "raised"))

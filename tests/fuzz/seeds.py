@@ -122,9 +122,12 @@ def models() -> Iterator[tuple[str, Any]]:
         yield f"around, {name}", band(estimator).fit(X, y)
     yield "model, categories", _categories().fit(FRAME, y)
     yield "around, categories", band(_categories()).fit(FRAME, y)
-    yield "model, numbered categories", HistGradientBoostingRegressor(
-        categorical_features=[1], **_BOOSTING
-    ).fit(np.column_stack([X[:, 0], np.arange(N) % 3]), y)
+    yield (
+        "model, numbered categories",
+        HistGradientBoostingRegressor(categorical_features=[1], **_BOOSTING).fit(
+            np.column_stack([X[:, 0], np.arange(N) % 3]), y
+        ),
+    )
     yield "model, encoder", make_pipeline(ENCODER, Ridge()).fit(MIXED, y)
     yield (
         "model, ordinal",

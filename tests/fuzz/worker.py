@@ -1,7 +1,7 @@
 """Load model files and predict from them, one name from standard input after the other.
 
-The answer is a line: ``refused``, ``predicted``, ``raised`` (by a prediction), or ``wrong`` and what
-should not have happened. A file that takes too long ends the process by the signal of the alarm.
+The answer is a line: ``refused``, ``predicted``, ``raised`` (by a prediction), or ``wrong`` and
+what should not have happened. A file that takes too long ends the process by an alarm.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from seeds import rows_of
+
 import sosbands
 from sosbands.persistence import ModelFileError
-from seeds import rows_of
 
 SECONDS = 20
 _MEMORY = 1 << 30

@@ -15,8 +15,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 FORMAT = 1
 _MANIFEST, _SCHEMA = "manifest.json", "schema.json"
 _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")
-# The texts are deflated: they may be so many times as large as the file, and this beside. A forest of
-# stumps comes to 5, three hundred linear models to 15. Arrays are stored, and cannot claim more.
+# The texts are deflated: they may be so many times as large as the file, and this beside. A forest
+# of stumps comes to 5, three hundred linear models to 15. Arrays are stored: they claim no more.
 _LARGEST_RATIO, _FREE = 20, 1 << 18
 _LARGEST_MANIFEST = 1 << 24
 
@@ -81,8 +81,8 @@ def _check_entries(archive: ZipFile, size: int) -> None:
             raise ModelFileError(f"a model file has no member called {entry.filename!r}")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise ModelFileError(f"the member {entry.filename!r} is a symbolic link")
-        if not text and entry.compress_type != ZIP_STORED:
-            raise ModelFileError(f"the array {entry.filename!r} is compressed")
+        if entry.compress_type != ZIP_STORED and not (text and entry.compress_type == ZIP_DEFLATED):
+            raise ModelFileError(f"the member {entry.filename!r} is compressed as in no model file")
     largest = max(archive.getinfo(name).file_size for name in (_MANIFEST, _SCHEMA))
     arrays = [entry.file_size for entry in archive.infolist() if _ARRAY_NAME.match(entry.filename)]
     if largest > _LARGEST_RATIO * size + _FREE or sum(arrays) > size:

@@ -1,7 +1,7 @@
 """The parts of a band: dataclasses of ours, checked as when they were made.
 
-Beside what their constructors check, arrays must have the shapes that go together: predictions would
-fail otherwise, or take far more memory than the file.
+Beside what their constructors check, arrays must have the shapes that go together: predictions
+would fail otherwise, or take far more memory than the file.
 """
 
 from __future__ import annotations
@@ -95,4 +95,3 @@ def _finite(values: Any, what: str, *, ndim: int) -> Any:
     array = numbers(values, what, ndim=ndim)
     check(np.all(np.isfinite(array)), f"{what} must be finite")
     return array
-

@@ -62,7 +62,9 @@ def predictor(kind: type, attributes: Attributes) -> TreePredictor:
     inner = nodes["is_leaf"] == 0
     checked_depth(nodes["left"], nodes["right"], inner)
     sets = [
-        _bits(attributes.get(f"{name}_left_cat_bitsets"), f"the {name} categories of a boosted tree")
+        _bits(
+            attributes.get(f"{name}_left_cat_bitsets"), f"the {name} categories of a boosted tree"
+        )
         for name in ("binned", "raw")
     ]
     by_set = inner & (nodes["is_categorical"] == 1)
@@ -136,7 +138,7 @@ def _checked_categories(categories: Any, model: Any) -> list[NDArray[Any]]:
     known = isinstance(categories, list) and len(categories) == int(mask.sum()) > 0
     check(known, "boosting needs the categories of each categorical column")
     for values in categories:
-        short = isinstance(values, np.ndarray) and values.ndim == 1 and 0 < len(values)
+        short = isinstance(values, np.ndarray) and values.ndim == 1 and len(values) > 0
         check(short and len(values) <= _MOST_CATEGORIES + 1, "a column has too many categories")
     return list(categories)
 

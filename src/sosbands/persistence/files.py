@@ -180,12 +180,12 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
 def _made(archive: Archive, trusted: frozenset[str]) -> Any:
     """The model, once every name in the file has been judged."""
     from sosbands.persistence.reader import Reader
-    from sosbands.persistence.schema import Audit, parsed
+    from sosbands.persistence.schema import Audit, count_nodes, parsed
 
     schema, audit = parsed(archive.schema), Audit(trusted)
     audit.visit(schema)
     _refuse(audit, "it")
-    model = Reader(archive.arrays, trusted).read(schema)
+    model = Reader(archive.arrays, count_nodes(archive.schema), trusted).read(schema)
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
     return model
@@ -193,27 +193,26 @@ def _made(archive: Archive, trusted: frozenset[str]) -> Any:
 
 def _refuse(audit: Audit, subject: str) -> None:
     """Say what is not on the list, and what to do."""
-    if audit.unstorable:
-        listed = _places(audit.unstorable)
-        raise ModelFileError(
-            f"{subject} holds what no model file can: {listed}; put it into an estimator of your "
-            "own, and pass its name as trusted"
-        )
-    if not audit.refused:
+    names = audit.refused or audit.unstorable
+    if not names:
         return
-    advice = f"pass trusted={sorted(audit.refused)} if you trust their code and the file"
-    if any(name.startswith("sklearn.model_selection._search.") for name in audit.refused):
-        advice = f"save its best_estimator_, or {advice}"
-    elif any(name.startswith("sklearn.") for name in audit.refused):
+    if any(name.startswith("sklearn.model_selection._search.") for name in names):
+        raise ModelFileError(f"{subject} is a search: save its best_estimator_ instead")
+    if audit.unstorable:
+        sparse = any(name.startswith("scipy.sparse.") for name in audit.unstorable)
+        advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
+        raise ModelFileError(
+            f"{subject} holds what no model file can: {_places(audit.unstorable)}; {advice}"
+        )
+    advice = f"pass trusted={sorted(names)} if you trust their code and the file"
+    if any(name.startswith("sklearn.") for name in names):
         advice = (
             "of scikit-learn, files hold the models and transformers that can be checked when they "
-            f"are loaded (the guide lists them): use one of these, or {advice}"
+            f"are loaded (the page on model files lists them): use one of these, or {advice}"
         )
-    if any(place.endswith("_calibrator.ratio") for place in audit.refused.values()):
+    if any(place.endswith("_calibrator.ratio") for place in names.values()):
         advice += "; likelihood ratios can also be given to conformalize as an array"
-    raise ModelFileError(
-        f"{subject} names what sosbands does not know: {_places(audit.refused)}; {advice}"
-    )
+    raise ModelFileError(f"{subject} names what sosbands does not know: {_places(names)}; {advice}")
 
 
 def _places(names: Mapping[str, str]) -> str:

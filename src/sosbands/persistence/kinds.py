@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,7 +70,7 @@ class Kind:
         return attribute in self.fitted
 
 
-@lru_cache(maxsize=None)
+@cache
 def parameters(kind: type) -> Mapping[str, Any]:
     """The parameters of the constructor with their defaults; `inspect.Parameter.empty` if none."""
     known = inspect.signature(kind).parameters.values()
@@ -80,7 +80,7 @@ def parameters(kind: type) -> Mapping[str, Any]:
 
 def plain(kind: type, attributes: Attributes) -> Any:
     """An estimator that needs Python and NumPy alone: these check whatever they are given."""
-    item = object.__new__(kind)
+    item: Any = object.__new__(kind)
     for name in attributes:
         _check_name(kind, name)
     vars(item).update(_with_defaults(kind, attributes))
@@ -153,7 +153,6 @@ def _machine(kind: type) -> Attributes:
 
 
 def _check_name(kind: type, name: str) -> None:
-    """An attribute in place of a method could take the place of a check."""
-    hidden = inspect.getattr_static(kind, name, None)
-    if name.startswith("__") or callable(hidden) or hasattr(hidden, "__get__"):
-        raise ModelFileError(f"an attribute hides the method {kind.__name__}.{name}")
+    """An attribute in place of what the class defines could take the place of a check."""
+    if name.startswith("__") or (name not in parameters(kind) and hasattr(kind, name)):
+        raise ModelFileError(f"an attribute hides what is {kind.__name__}.{name}")

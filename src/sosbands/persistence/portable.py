@@ -36,23 +36,22 @@ class _Copy:
         return self._made[id(item)][1]
 
     def _copied(self, item: Any) -> Any:
-        if isinstance(item, Status):
-            return item.name  # so that its advice may be put better
-        if isinstance(item, np.random.RandomState | np.random.Generator):
-            return None
+        kind = kind_of(item)
+        if kind is not None:
+            twin = object.__new__(type(item))
+            kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
+            vars(twin).update({name: self.of(value) for name, value in kept.items()})
+            return twin
         if isinstance(item, np.ndarray) and item.dtype == object:
             return self._objects(item)
-        if type(item) in (list, tuple, set):
+        if type(item) in (list, tuple):
             return type(item)(self.of(part) for part in item)
         if type(item) is dict:
             return {key: self.of(value) for key, value in item.items()}
-        kind = kind_of(item)
-        if kind is None:
-            return item
-        twin = object.__new__(type(item))
-        kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
-        vars(twin).update({name: self.of(value) for name, value in kept.items()})
-        return twin
+        if isinstance(item, Status):
+            return item.name  # so that its advice may be put better
+        generator = isinstance(item, np.random.RandomState | np.random.Generator)
+        return None if generator else item
 
     def _objects(self, items: NDArray[Any]) -> NDArray[Any]:
         made = np.empty(items.shape, dtype=object)
@@ -63,7 +62,7 @@ class _Copy:
 
 def _written(item: Any) -> dict[str, Any]:
     """The attributes, some of them as they are put in a file."""
-    attributes = vars(item)
+    attributes: dict[str, Any] = vars(item)
     if isinstance(item, BandProblem):
         return {**attributes, "X": item.X[:0]}
     if isinstance(item, HistGradientBoostingRegressor) and "_preprocessor" in attributes:

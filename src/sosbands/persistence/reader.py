@@ -1,14 +1,14 @@
 """From the tree of a model file to its objects, once every name in it has been judged.
 
 Nothing is called but the makers of listed types (see `types`), and what the user trusts. Arrays are
-made once for each member of the archive, so that they take no more memory than the file; the depth of
-the tree is bounded.
+made once for each member of the archive, so that they take no more memory than the file; the depth
+of the tree is bounded.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -27,75 +27,112 @@ _DEEPEST = 200
 # Bytes of arrays that objects are made of, if an array counts for each of them: so many times those
 # of all arrays, and this beside. Models share few arrays, and what is built of them takes time.
 _LARGEST_SHARE, _FREE = 20, 1 << 20
-_KEYS = {"str": str, "int": int, "float": float}
+# Whole numbers fit into 64 bits: more of them could be made to collide in a dictionary.
+_LARGEST_NUMBER, _LARGEST_KEY = 1 << 64, 1 << 31
 _UNFINISHED = object()
 
 
 class Reader:
-    """Objects of one file; what has the same number in the tree is one object."""
+    """Objects of one file; what has the same number in the tree is one object.
 
-    def __init__(self, arrays: Mapping[str, bytes], trusted: frozenset[str]) -> None:
+    Such an object is described in full wherever it appears. Otherwise a short tree could stand for
+    a model whose parts ask each other without end.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The members of the archive that hold arrays.
+    n_nodes : int
+        How many nodes the text of the tree has; the objects have no more, however they are shared.
+    trusted : frozenset of str
+    """
+
+    def __init__(self, arrays: Mapping[str, bytes], n_nodes: int, trusted: frozenset[str]) -> None:
         self._files = arrays
         self._trusted = trusted
         self._arrays: dict[str, NDArray[Any]] = {}
-        self._made: dict[int, Any] = {}
+        # Objects by their number, each with the nodes that describe it.
+        self._made: dict[int, tuple[Any, int]] = {}
         self._depth = 0
-        self._left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
+        self._bytes_left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
+        self._nodes_left = n_nodes
+        self._ways: dict[str, Callable[[Node, str], Any]] = {
+            "ConstructorFromReduceNode": self._constructed,
+            "DTypeNode": self._dtype,
+            "DictNode": self._dictionary,
+            "FunctionNode": self._function,
+            "JsonNode": _scalar,
+            "ListNode": self._list,
+            "NdArrayNode": self._array,
+            "ObjectNode": self._object,
+            "SliceNode": _slice,
+            "TreeNode": self._tree,
+            "TupleNode": self._tuple,
+            "TypeNode": self._type,
+            **dict.fromkeys(RANDOM, _nothing),
+        }
 
     def read(self, node: Any) -> Any:
         """The object that a node stands for."""
         if not is_node(node):
             raise ModelFileError(f"the tree holds {type(node).__name__} where an object should be")
         number = node.get("__id__")
-        if type(number) is int and number in self._made:
-            if self._made[number] is _UNFINISHED:
+        numbered = type(number) is int
+        if numbered and number in self._made:
+            made, size = self._made[number]
+            if made is _UNFINISHED:
                 raise ModelFileError(f"the object {number} is a part of itself")
-            return self._counted(self._made[number])
+            return self._counted(made, size)
         if self._depth >= _DEEPEST:
             raise ModelFileError(f"the tree is more than {_DEEPEST} objects deep")
+        if numbered:
+            self._made[number] = _UNFINISHED, 0
+        before = self._nodes_left
         self._depth += 1
-        if type(number) is int:
-            self._made[number] = _UNFINISHED
-        made = self._read(node)
-        if type(number) is int:
-            self._made[number] = made
+        made = self._counted(self._read(node), 1)
         self._depth -= 1
-        return self._counted(made)
+        if numbered:
+            self._made[number] = made, before - self._nodes_left
+        return made
 
-    def _counted(self, made: Any) -> Any:
-        self._left -= made.nbytes if isinstance(made, np.ndarray) else 0
-        if self._left < 0:
-            raise ModelFileError("its objects share arrays far more often than those of models")
+    def _counted(self, made: Any, size: int) -> Any:
+        self._nodes_left -= size
+        self._bytes_left -= made.nbytes if isinstance(made, np.ndarray) else 0
+        if self._nodes_left < 0 or self._bytes_left < 0:
+            raise ModelFileError("its objects share parts far more often than those of models")
         return made
 
     def _read(self, node: Node) -> Any:
         loader, name = node["__loader__"], name_of(node)
-        if loader == "JsonNode":
-            return _scalar(node.get("content"))
-        if loader in ("ListNode", "TupleNode", "SetNode"):
-            items = [self.read(item) for item in _listed(node.get("content"))]
-            return {"ListNode": list, "TupleNode": tuple, "SetNode": set}[loader](items)
-        if loader == "DictNode":
-            return self._dictionary(node, name)
-        if loader == "NdArrayNode":
-            return self._array(node, name)
-        if loader in RANDOM:
-            return None
-        if loader == "DTypeNode":
-            return np.asarray(self.read(node.get("content"))).dtype
-        if loader == "SliceNode":
-            return _slice(node.get("content"))
-        if loader == "TreeNode":
-            arguments = node.get("__reduce__", {}).get("args")
-            return compiled_tree(self.read(arguments), self.read(node.get("content")))
-        if loader == "TypeNode" and name in SCALARS:
-            return SCALARS[name]
-        if loader == "FunctionNode" and name in FUNCTIONS:
-            return FUNCTIONS[name]
-        if loader == "ObjectNode" and name in KINDS:
-            attributes = {key: self.read(item) for key, item in kept_attributes(node).items()}
-            return KINDS[name].make(KINDS[name].type, attributes)
-        return self._foreign(node, loader, name)
+        way = self._ways.get(loader) if isinstance(loader, str) else None
+        if way is None:
+            raise ModelFileError(f"nothing in a model is made by {loader!r}")
+        return way(node, name)
+
+    def _list(self, node: Node, name: str) -> list[Any]:
+        return [self.read(item) for item in _listed(node.get("content"))]
+
+    def _tuple(self, node: Node, name: str) -> tuple[Any, ...]:
+        return tuple(self._list(node, name))
+
+    def _dtype(self, node: Node, name: str) -> np.dtype[Any]:
+        return np.asarray(self.read(node.get("content"))).dtype
+
+    def _tree(self, node: Node, name: str) -> Any:
+        arguments = node.get("__reduce__", {}).get("args")
+        return compiled_tree(self.read(arguments), self.read(node.get("content")))
+
+    def _type(self, node: Node, name: str) -> Any:
+        return SCALARS[name] if name in SCALARS else self._imported(name)
+
+    def _function(self, node: Node, name: str) -> Any:
+        return FUNCTIONS[name] if name in FUNCTIONS else self._imported(name)
+
+    def _object(self, node: Node, name: str) -> Any:
+        if name not in KINDS:
+            return self._foreign(node, name)
+        attributes = {key: self.read(item) for key, item in kept_attributes(node).items()}
+        return KINDS[name].make(KINDS[name].type, attributes)
 
     def _dictionary(self, node: Node, name: str) -> Any:
         content, kinds = node.get("content"), node.get("key_types")
@@ -140,16 +177,9 @@ class Reader:
             array[place] = item
         return array.reshape(shape)
 
-    def _foreign(self, node: Node, loader: str, name: str) -> Any:
-        """What the user trusts: its module is imported and its code may run."""
-        if name not in self._trusted:
-            raise ModelFileError(f"{name} is not on the list")  # unreachable after an audit
-        module, _, attribute = name.rpartition(".")
-        found = getattr(import_module(module), attribute)
-        if loader in ("FunctionNode", "TypeNode"):
-            return found
-        if loader == "ConstructorFromReduceNode":
-            return found(*self.read(node.get("content")))
+    def _foreign(self, node: Node, name: str) -> Any:
+        """An object of a type that the user trusts, made as its class says."""
+        found = self._imported(name)
         made = found.__new__(found)
         state = self.read(node["content"]) if node.get("content") is not None else None
         if hasattr(made, "__setstate__"):
@@ -158,11 +188,28 @@ class Reader:
             vars(made).update(state)
         return made
 
+    def _constructed(self, node: Node, name: str) -> Any:
+        return self._imported(name)(*self.read(node.get("content")))
 
-def _scalar(text: Any) -> Any:
-    value = json.loads(text) if isinstance(text, str) else ()
+    def _imported(self, name: str) -> Any:
+        """What the user trusts: its module is imported and its code may run."""
+        if name not in self._trusted:
+            raise ModelFileError(f"{name} is not on the list")
+        module, _, attribute = name.rpartition(".")
+        return getattr(import_module(module), attribute)
+
+
+def _nothing(node: Node, name: str) -> None:
+    """In the place of a generator of random numbers."""
+
+
+def _scalar(node: Node, name: str) -> Any:
+    text = str(node.get("content"))
+    value = json.loads(text)
     if value is not None and type(value) not in (bool, int, float, str):
         raise ModelFileError(f"a number or a text was expected, got {text!r:.60}")
+    if type(value) is int and abs(value) >= _LARGEST_NUMBER:
+        raise ModelFileError(f"whole numbers have at most 64 bits, got {text[:60]}")
     return value
 
 
@@ -173,18 +220,22 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _key(kind: Any, key: str) -> Any:
-    """Keys are texts in the tree; they were whole numbers or floats perhaps."""
+    """Keys are texts in the tree; they were whole numbers perhaps."""
     name = name_of(kind) if is_node(kind) and kind["__loader__"] == "TypeNode" else ""
     scalar = SCALARS.get(name)
-    if scalar in (bool, np.bool_):
-        raise ModelFileError("a dictionary with the keys True and False cannot be stored")
-    for python, base in ((str, np.str_), (int, np.integer), (float, np.floating)):
-        if scalar is python or (isinstance(scalar, type) and issubclass(scalar, base)):
-            return _KEYS[python.__name__](key)
-    raise ModelFileError(f"a dictionary cannot have keys of the type {name or kind!r}")
+    if scalar in (str, np.str_):
+        return key
+    whole = scalar is int or (isinstance(scalar, type) and issubclass(scalar, np.integer))
+    if not whole or abs(int(key)) >= _LARGEST_KEY:
+        raise ModelFileError(
+            f"keys of a dictionary are texts or numbers below {_LARGEST_KEY}, got {key!r:.60} of "
+            f"the type {name.rpartition('.')[2] or 'unknown'}"
+        )
+    return int(key)
 
 
-def _slice(content: Any) -> slice:
+def _slice(node: Node, name: str) -> slice:
+    content = node.get("content")
     ends = [content.get(end) for end in ("start", "stop", "step")] if content else [""]
     if not all(end is None or type(end) is int for end in ends):
         raise ModelFileError(f"a slice needs whole numbers, got {ends!r}")

@@ -111,7 +111,7 @@ def kernel_ridge(kind: type, attributes: Attributes) -> Any:
 
 
 def _check_categories(values: Any) -> None:
-    """Found by search unless they are objects, so they must ascend; a place past the end is none."""
+    """Categories must ascend: the place of one is searched for, and none is past the end."""
     check(isinstance(values, np.ndarray) and values.ndim == 1 and len(values), "no categories")
     if values.dtype != object:
         missing = values != values  # noqa: PLR0124

@@ -31,7 +31,6 @@ from sklearn.feature_selection import (
     SelectKBest,
     VarianceThreshold,
     f_regression,
-    mutual_info_regression,
     r_regression,
 )
 from sklearn.frozen import FrozenEstimator
@@ -227,7 +226,7 @@ FUNCTIONS: Mapping[str, Any] = {
     **{f"numpy.{getattr(np, name).__name__}": getattr(np, name) for name in _UFUNCS},
     **{
         f"{function.__module__}.{function.__name__}": function
-        for function in (f_regression, mutual_info_regression, r_regression)
+        for function in (f_regression, r_regression)
     },
 }
 
