@@ -115,8 +115,13 @@ def _pick(parts: Parts, rng: np.random.Generator, *loaders: str) -> Node:
 
 
 def _array(parts: Parts, rng: np.random.Generator) -> tuple[str, np.ndarray]:
-    name = list(parts.arrays)[rng.integers(len(parts.arrays))]
-    return name, np.load(io.BytesIO(parts.arrays[name]), allow_pickle=False)
+    """One of the arrays; those that compiled code follows more often."""
+    names = list(parts.arrays)
+    for name in rng.permutation(names)[: 1 if rng.random() < 0.5 else 20]:
+        array = np.load(io.BytesIO(parts.arrays[name]), allow_pickle=False)
+        if array.dtype.names or array.dtype.kind in "iub":
+            break
+    return str(name), array
 
 
 def _npy(array: np.ndarray, **options: Any) -> bytes:
@@ -154,6 +159,25 @@ def _value(parts: Parts, other: Parts, rng: np.random.Generator) -> None:
         else:
             part[place] = numbers[rng.integers(len(numbers))]
     parts.arrays[name] = _npy(array)
+
+
+def _path(parts: Parts, other: Parts, rng: np.random.Generator) -> None:
+    """Where a node of a tree leads to, and what it looks at."""
+    trees = []
+    for name, content in parts.arrays.items():
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+        trees += [(name, np.array(array))] if array.dtype.names else []
+    name, nodes = trees[rng.integers(len(trees))]
+    places = [-2, -1, 0, 1, len(nodes) - 1, len(nodes), 10**6, 2**31 - 1, 2**32 - 1]
+    row = nodes[rng.integers(len(nodes))]
+    names = [field for field in nodes.dtype.names if nodes.dtype[field].kind in "iu"]
+    joint = places[rng.integers(len(places))]
+    for field in names:
+        if field.startswith(("left", "right")) and rng.random() < 0.6:
+            row[field] = joint
+        elif rng.random() < 0.25:
+            row[field] = places[rng.integers(len(places))]
+    parts.arrays[name] = _npy(nodes)
 
 
 def _shape(parts: Parts, other: Parts, rng: np.random.Generator) -> None:
@@ -358,7 +382,7 @@ def _deep(parts: Parts, other: Parts, rng: np.random.Generator) -> None:
 
 
 _CHANGES = [
-    *(_value, _shape, _dtype, _bytes, _header, _swap, _scalar, _replace),
+    *(_value, _path, _shape, _dtype, _bytes, _header, _swap, _scalar, _replace),
     *(_attribute, _items, _kind, _number, _objects, _key, _deep),
 ]
-_WEIGHTS = np.array([20, 12, 7, 4, 3, 6, 16, 10, 7, 6, 3, 2, 2, 2, 1]) / 101
+_WEIGHTS = np.array([20, 12, 12, 7, 4, 3, 6, 16, 10, 7, 6, 3, 2, 2, 2, 1]) / 113
