@@ -36,15 +36,16 @@ def save(
     Parameters
     ----------
     model : estimator
-        A fitted `BandRegressor`, or any fitted estimator of scikit-learn, such as a pipeline or a
-        grid search with one inside.
+        A fitted `BandRegressor`, or a fitted estimator of scikit-learn that can be checked when it
+        is loaded: linear models, trees, boosting, neighbours, networks, pipelines of these and the
+        usual transformers.
     path : str or path
         By custom it ends in ``.skops``.
     metadata : mapping, optional
         Anything that JSON can express; `describe` gives it back.
     trusted : iterable of str or type
-        Types and functions beyond those of sosbands and scikit-learn that the model may hold, by
-        dotted name. `load` must be told the same, and must be able to import them.
+        Further types and functions that the model may hold, by dotted name. `load` must be told
+        the same, and must be able to import them.
 
     Raises
     ------
@@ -53,7 +54,9 @@ def save(
 
     Notes
     -----
-    Features of the training rows are left out: they are large, and only training needs them.
+    Of the training rows no outputs, residuals or multipliers are written, and inputs only as far as
+    prediction and recalibration need them; models around which a band is put bring what they are
+    made of. Left out are also ``n_jobs``, ``memory`` and generators of random numbers.
     """
     _check_fitted(model)
     target = Path(path)
@@ -71,19 +74,17 @@ def save(
 def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
     """Read a model that `save` wrote; it predicts exactly as the one that was saved.
 
-    A file cannot run code: it can only name types on a list (those of sosbands, estimators of
-    scikit-learn and their parts, and what `trusted` adds), and none of their functions is called.
-    Sizes are bounded before anything is read, a checksum finds accidents, and trees must not point
-    outside themselves. What a stranger's model predicts is still a stranger's word; and compiled
-    parts other than trees and neighbours, such as support vector machines, take their numbers as
-    they are.
+    A file cannot run code: it holds objects of types on a list, and nothing is called but what
+    makes these, and what `trusted` adds. What compiled code relies on is checked or built anew.
+    Sizes are bounded by that of the file before anything is read, and a checksum finds accidents.
+    What a stranger's model predicts is still a stranger's word.
 
     Parameters
     ----------
     path : str or path
     trusted : iterable of str or type
         Further types and functions that the file may name, by dotted name. Their modules are
-        imported and their code runs, so look at each of them first.
+        imported, their code runs and nobody checks what the file says of them: trust the file too.
 
     Returns
     -------
