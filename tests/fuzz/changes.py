@@ -91,7 +91,7 @@ def changed(parts: Parts, other: Parts, rng: np.random.Generator) -> list[str]:
         change = _CHANGES[rng.choice(len(_CHANGES), p=_WEIGHTS)]
         try:
             change(parts, other, rng)
-        except (ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError):
+        except Exception:
             continue  # it does not suit this place
         done.append(change.__name__.strip("_"))
     return done
