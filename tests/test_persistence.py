@@ -260,6 +260,7 @@ def test_encoded_categories_come_back(drop, tmp_path):
         (KNeighborsRegressor(metric="canberra"), "found by a metric of"),
         (KernelRidge(kernel=lambda x, z: x @ z), "trusted"),
         (OneHotEncoder(min_frequency=2), "without min_frequency"),
+        (GradientBoostingRegressor(init=Ridge(), n_estimators=1), "init=None or init='zero'"),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
 )
@@ -268,6 +269,12 @@ def test_what_cannot_be_checked_is_refused_before_anything_is_written(model, rea
     with pytest.raises(ModelFileError, match=reason):
         sosbands.save(model, tmp_path / "model.skops")
     assert not list(tmp_path.iterdir())
+
+
+def test_trees_of_several_outputs_are_refused(tmp_path):
+    model = RandomForestRegressor(2, random_state=0).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ModelFileError, match="cannot be saved: a tree must have one output, got 2"):
+        sosbands.save(model, tmp_path / "model.skops")
 
 
 def test_sparse_rows_are_refused(tmp_path):

@@ -81,6 +81,8 @@ def verdict(path: str, name: str, watch: Watch) -> str:
     else:
         try:
             predict(model, name)
+        except MemoryError as error:
+            answer = f"wrong: memory, {error}"
         except Exception as error:
             answer = f"raised {type(error).__name__}"
     if watch.seen:

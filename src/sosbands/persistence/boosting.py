@@ -27,7 +27,7 @@ from sosbands.persistence.kinds import (
     numbers,
     set_columns,
 )
-from sosbands.persistence.trees import checked_depth
+from sosbands.persistence.trees import checked_depth, checked_nodes
 
 FITTED = frozenset(
     {
@@ -50,13 +50,7 @@ _WORDS, _MOST_CATEGORIES = 8, 255
 
 def predictor(kind: type, attributes: Attributes) -> TreePredictor:
     """The nodes of one tree, as far as they can be checked without its model."""
-    nodes = attributes.get("nodes")
-    check(isinstance(nodes, np.ndarray) and nodes.ndim == 1 and len(nodes), "a tree has no nodes")
-    assert isinstance(nodes, np.ndarray)
-    check(
-        nodes.dtype.names == PREDICTOR_RECORD_DTYPE.names, "a boosted tree has nodes of other kinds"
-    )
-    nodes = np.ascontiguousarray(nodes.astype(PREDICTOR_RECORD_DTYPE, casting="same_kind"))
+    nodes = checked_nodes(attributes.get("nodes"), PREDICTOR_RECORD_DTYPE)
     for flag in ("is_leaf", "is_categorical", "missing_go_to_left"):
         check(np.all(nodes[flag] <= 1), f"{flag} of a boosted tree must be 0 or 1")
     inner = nodes["is_leaf"] == 0

@@ -171,6 +171,8 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
         raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
     try:
         _made(unpacked(data), trusted)
+    except ModelFileError as error:
+        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     except Exception as error:
         raise ModelFileError(
             f"this {name} cannot be saved, it could not be loaded again: {error}"

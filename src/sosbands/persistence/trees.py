@@ -15,6 +15,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 
+from sosbands.persistence.archive import ModelFileError
 from sosbands.persistence.kinds import (
     Attributes,
     check,
@@ -40,12 +41,13 @@ def compiled_tree(arguments: Any, state: Any) -> Tree:
     check(isinstance(arguments, tuple) and len(arguments) == 3, "a tree takes three arguments")
     check(isinstance(state, dict), "a tree has a state")
     n_features = whole(arguments[0], "columns of a tree", least=1, most=_MOST_COLUMNS)
-    check(arguments[2] == 1 and type(arguments[2]) is int, "a tree must have one output")
-    nodes, values = state.get("nodes"), state.get("values")
-    check(isinstance(nodes, np.ndarray) and nodes.ndim == 1 and len(nodes), "a tree has no nodes")
-    check(nodes.dtype.names == NODE_DTYPE.names, "a tree has nodes of another kind")
-    nodes = np.ascontiguousarray(nodes.astype(NODE_DTYPE, casting="same_kind"))
-    values = np.ascontiguousarray(numbers(values, "the values of a tree", ndim=3), np.float64)
+    if type(arguments[2]) is not int or arguments[2] != 1:
+        raise ModelFileError(
+            f"a tree must have one output, got {arguments[2]!r}: fit a model for each output"
+        )
+    nodes = checked_nodes(state.get("nodes"), NODE_DTYPE)
+    values = numbers(state.get("values"), "the values of a tree", ndim=3)
+    values = np.ascontiguousarray(values, np.float64)
     check(values.shape == (len(nodes), 1, 1), "a tree needs one value for each node")
     left, right = nodes["left_child"], nodes["right_child"]
     leaf = left == -1
@@ -58,6 +60,14 @@ def compiled_tree(arguments: Any, state: Any) -> Tree:
         {"max_depth": depth, "node_count": len(nodes), "nodes": nodes, "values": values}
     )
     return tree
+
+
+def checked_nodes(nodes: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The nodes of a tree, with the fields that compiled code reads."""
+    known = isinstance(nodes, np.ndarray) and nodes.ndim == 1 and len(nodes) > 0
+    check(known, "a tree has no nodes")
+    check(nodes.dtype.names == dtype.names, "a tree has nodes of another kind")
+    return np.ascontiguousarray(nodes.astype(dtype, casting="same_kind"))
 
 
 def checked_depth(left: NDArray[Any], right: NDArray[Any], inner: NDArray[np.bool_]) -> int:
@@ -125,8 +135,11 @@ def gradient_boosting(kind: type, attributes: Attributes) -> Any:
     _check_members(stages[:, 0].tolist(), n_features)
     # A model that starts with the prediction of another cannot be checked: how many rows it gives
     # decides what compiled code writes to.
-    zero = isinstance(start, str) and start == "zero"
-    check(zero or _is_constant(start), "gradient boosting must start with a constant")
+    if not _is_constant(start) and not (isinstance(start, str) and start == "zero"):
+        raise ModelFileError(
+            f"gradient boosting must start with a constant, got {type(start).__name__}: fit it "
+            "with init=None or init='zero'"
+        )
     set_columns(model, attributes, n_features)
     model._loss = model._get_loss(sample_weight=None)
     model.n_trees_per_iteration_, model.n_estimators_ = 1, len(stages)
