@@ -81,7 +81,7 @@ def hist_gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model.is_categorical_ = model._preprocessor = model._is_categorical_remapped = None
     if categories is not None:
         mask = attributes.get("is_categorical_")
-        model.is_categorical_ = numbers(mask, "is_categorical_", ndim=1, kinds="b")
+        model.is_categorical_ = numbers(mask, "is_categorical_", ndim=1, kinds="b").copy()
         model._preprocessor = _encoder(model, _checked_categories(categories, model))
         categorical[: len(categories)] = True  # they come first once they are encoded
         model._is_categorical_remapped = categorical

@@ -182,13 +182,19 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
 
 def _made(archive: Archive, trusted: frozenset[str]) -> Any:
     """The model, once every name in the file has been judged."""
+    from sklearn.exceptions import InconsistentVersionWarning
+
     from sosbands.persistence.reader import Reader
     from sosbands.persistence.schema import Audit, count_nodes, parsed
 
     schema, audit = parsed(archive.schema), Audit(trusted)
     audit.visit(schema)
     _refuse(audit, "it")
-    model = Reader(archive.arrays, count_nodes(archive.schema), trusted).read(schema)
+    reader = Reader(archive.arrays, count_nodes(archive.schema), trusted)
+    with warnings.catch_warnings():
+        # One warning for the file instead of one for every part that is trusted.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = reader.read(schema)
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
     return model

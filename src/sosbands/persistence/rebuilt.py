@@ -84,7 +84,8 @@ def one_hot(kind: type, attributes: Attributes) -> Any:
     for values in categories:
         _check_categories(values)
     set_columns(model, attributes, n_features)
-    model.categories_, model._infrequent_enabled = categories, False
+    # Copies: what shares an array with another object could be changed after it was checked.
+    model.categories_, model._infrequent_enabled = list(map(np.array, categories)), False
     model.drop_idx_ = _dropped(attributes.get("drop_idx_"), categories)
     model._drop_idx_after_grouping = model.drop_idx_
     model._n_features_outs = model._compute_n_features_outs()
