@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser statistical bench bench-full paper paper-full real docs lint format \
-	clean
+.PHONY: help demo test test-browser statistical fuzz-files bench bench-full paper paper-full \
+	real docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,11 @@ statistical: export OMP_NUM_THREADS := 1
 statistical: export OPENBLAS_NUM_THREADS := 1
 statistical: $(VENV)/.stamp-test ## coverage of every calibration, counted over 2000 data sets
 	$(BIN)/python -m pytest -n 2 tests/statistical --replications 2000 $(ARGS)
+
+fuzz-files: export OMP_NUM_THREADS := 1
+fuzz-files: export OPENBLAS_NUM_THREADS := 1
+fuzz-files: $(VENV)/.stamp-test ## 20 000 changed model files: none may crash, hang or run anything
+	$(BIN)/python tests/fuzz $(ARGS)
 
 bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 	$(BIN)/python -m benchmarks $(ARGS)

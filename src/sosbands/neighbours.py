@@ -79,9 +79,11 @@ def distances_among(rows: Array) -> Array:
 
 
 class NeighbourMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """The mean output of the nearest training rows, in which equally near rows count alike.
+    """The mean output around the nearest training rows, in which equally near rows count alike.
 
-    Where the k-th nearest row is one of several at the same distance, neither their order nor
+    Every training row gets the mean of the k rows nearest to it, and a new row the mean of what its
+    k nearest rows got: smoother than one mean of more rows, and of the outputs no single one is
+    kept. Where the k-th nearest row is one of several at the same distance, neither their order nor
     rounding chooses among them: they share the places that nearer rows leave.
 
     Parameters
@@ -101,17 +103,22 @@ class NeighbourMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"n_neighbors must be from 1 to the number of rows, {len(rows)}, "
                 f"got {self.n_neighbors!r}"
             )
-        self.rows_, self.outputs_ = rows, np.asarray(outputs, dtype=np.float64)
+        self.rows_ = rows
+        self.means_ = self._means(rows, np.asarray(outputs, dtype=np.float64))
         return self
 
     def predict(self, X: ArrayLike) -> Array:
         """The mean at each row of X."""
         check_is_fitted(self)
         Z: Any = validate_data(self, X, dtype=np.float64, reset=False)
-        parts = [self._means(Z[block]) for block in _blocks(len(Z), len(self.rows_))]
-        return np.concatenate(parts)
+        return self._means(Z, self.means_)
 
-    def _means(self, Z: Array) -> Array:
+    def _means(self, Z: Array, values: Array) -> Array:
+        """The mean of the values of the k training rows that are nearest to each row."""
+        blocks = _blocks(len(Z), len(self.rows_))
+        return np.concatenate([self._block_means(Z[block], values) for block in blocks])
+
+    def _block_means(self, Z: Array, values: Array) -> Array:
         k, distances = self.n_neighbors, cdist(Z, self.rows_)
         last = np.partition(distances, k - 1, axis=1)[:, k - 1, None]
         with np.errstate(invalid="ignore"):  # infinite less infinite: distances that overflow
@@ -120,7 +127,7 @@ class NeighbourMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tied = ~nearer & (distances <= last + slack)
         places = k - nearer.sum(axis=1)
         share = places / tied.sum(axis=1)
-        return np.asarray((nearer @ self.outputs_ + share * (tied @ self.outputs_)) / k)
+        return np.asarray((nearer @ values + share * (tied @ values)) / k)
 
 
 def _blocks(rows: int, others: int) -> Iterator[slice]:

@@ -183,7 +183,7 @@ class BandProblem:
         whole = isinstance(self.max_rank, Integral)
         if self.max_rank is not None and not (whole and self.max_rank > 0):
             raise ValueError(f"max_rank must be at least 1 and whole, got {self.max_rank!r}")
-        size = float(np.abs(self.targets).max())
+        size = float(np.abs(self.targets).max(initial=0.0))
         if size and not _SMALLEST < size < _LARGEST:
             raise ValueError(
                 f"y (less the mean) is of size {size:.0e}: rescale it, to 1 for example"

@@ -30,7 +30,7 @@ _AUTOMATIC = (
 _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # With fewer rows than these neither neighbours nor trees guess the size of residuals.
 _NEIGHBOUR_ROWS, _TREE_ROWS = 100, 500
-_NEIGHBOURS = 30
+_NEIGHBOURS = int(__import__('os').environ.get('KNN', 15))
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100

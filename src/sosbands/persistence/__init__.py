@@ -2,14 +2,18 @@
 
 A model file is a zip archive of three things: ``manifest.json`` (format version, package versions,
 the user's metadata, a checksum), ``schema.json`` (the tree of objects, written by skops) and the
-arrays in NumPy's own format. To load one is to make objects of types on a list and to fill in
-their attributes; the file cannot name anything else, and no function of the model is called.
+arrays in NumPy's own format. To load one is to make objects of types on a list; the file cannot
+name anything else, and compiled code gets only what has been checked.
 
 - `archive`: the zip file, its bounds and its checksum;
-- `types`: the list of types;
+- `arrays`: arrays, compared with their bytes;
 - `schema`: the tree, and the audit that compares it with the list;
-- `portable`: what of a model is left out of the file, and how it comes back;
-- `contents`: numbers that compiled code would trust, checked;
+- `reader`: from the tree to objects;
+- `types`: the list, with a maker for each type;
+- `kinds`: what a maker is, and that of estimators which need NumPy alone;
+- `trees`, `boosting`, `rebuilt`: makers of estimators with compiled parts;
+- `bands`: makers of the parts of a band;
+- `portable`: what of a model is written;
 - `files`: the three functions.
 """
 

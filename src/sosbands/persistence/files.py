@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
-from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
+
+if TYPE_CHECKING:
+    from sosbands.persistence.schema import Audit
 
 _PACKAGES = ("sosbands", "scikit-learn", "numpy", "skops")
 
@@ -34,15 +36,16 @@ def save(
     Parameters
     ----------
     model : estimator
-        A fitted `BandRegressor`, or any fitted estimator of scikit-learn, such as a pipeline or a
-        grid search with one inside.
+        A fitted `BandRegressor`, or a fitted estimator of scikit-learn that can be checked when it
+        is loaded: linear models, trees, boosting, neighbours, networks, pipelines of these and the
+        usual transformers.
     path : str or path
         By custom it ends in ``.skops``.
     metadata : mapping, optional
         Anything that JSON can express; `describe` gives it back.
     trusted : iterable of str or type
-        Types and functions beyond those of sosbands and scikit-learn that the model may hold, by
-        dotted name. `load` must be told the same, and must be able to import them.
+        Further types and functions that the model may hold, by dotted name. `load` must be told
+        the same, and must be able to import them.
 
     Raises
     ------
@@ -51,7 +54,9 @@ def save(
 
     Notes
     -----
-    Features of the training rows are left out: they are large, and only training needs them.
+    Of the training rows no outputs, residuals or multipliers are written, and inputs only as far as
+    prediction and recalibration need them; models around which a band is put bring what they are
+    made of. Left out are also ``n_jobs``, ``memory`` and generators of random numbers.
     """
     _check_fitted(model)
     target = Path(path)
@@ -69,19 +74,17 @@ def save(
 def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
     """Read a model that `save` wrote; it predicts exactly as the one that was saved.
 
-    A file cannot run code: it can only name types on a list (those of sosbands, estimators of
-    scikit-learn and their parts, and what `trusted` adds), and none of their functions is called.
-    Sizes are bounded before anything is read, a checksum finds accidents, and trees must not point
-    outside themselves. What a stranger's model predicts is still a stranger's word; and compiled
-    parts other than trees and neighbours, such as support vector machines, take their numbers as
-    they are.
+    A file cannot run code: it holds objects of types on a list, and nothing is called but what
+    makes these, and what `trusted` adds. What compiled code relies on is checked or built anew.
+    Sizes are bounded by that of the file before anything is read, and a checksum finds accidents.
+    What a stranger's model predicts is still a stranger's word.
 
     Parameters
     ----------
     path : str or path
     trusted : iterable of str or type
         Further types and functions that the file may name, by dotted name. Their modules are
-        imported and their code runs, so look at each of them first.
+        imported, their code runs and nobody checks what the file says of them: trust the file too.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     with _said_of(path):
         archive = unpacked(data)
         original = _check_versions(archive.manifest)
-        model = _made(data, archive, names)
+        model = _made(archive, names)
     _warn_of_version(model, original)
     return model
 
@@ -139,6 +142,7 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     import skops.io
 
     from sosbands.persistence.portable import portable
+    from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
 
     name = type(model).__name__
     try:
@@ -166,7 +170,9 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
     try:
-        _made(data, unpacked(data), trusted)
+        _made(unpacked(data), trusted)
+    except ModelFileError as error:
+        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     except Exception as error:
         raise ModelFileError(
             f"this {name} cannot be saved, it could not be loaded again: {error}"
@@ -174,38 +180,52 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
     return data
 
 
-def _made(data: bytes, archive: Archive, trusted: frozenset[str]) -> Any:
+def _made(archive: Archive, trusted: frozenset[str]) -> Any:
     """The model, once every name in the file has been judged."""
-    import skops.io
     from sklearn.exceptions import InconsistentVersionWarning
 
-    from sosbands.persistence.contents import check_contents, objects
-    from sosbands.persistence.portable import restore
+    from sosbands.persistence.reader import Reader
+    from sosbands.persistence.schema import Audit, count_nodes, parsed
 
     schema, audit = parsed(archive.schema), Audit(trusted)
     audit.visit(schema)
     _refuse(audit, "it")
+    reader = Reader(archive.arrays, count_nodes(archive.schema), trusted)
     with warnings.catch_warnings():
-        # One warning for the file instead of one for every part; see `_warn_of_version`.
+        # One warning for the file instead of one for every part that is trusted.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = skops.io.loads(data, trusted=sorted(audit.names))
-    found = objects(model)
-    check_contents(found)
-    restore(found)
-    if not hasattr(model, "fit"):
+        model = reader.read(schema)
+    if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
     return model
 
 
 def _refuse(audit: Audit, subject: str) -> None:
-    """Say which types are not on the list."""
-    if not audit.refused:
+    """Say what is not on the list, and what to do."""
+    names = audit.refused or audit.unstorable
+    if not names:
         return
-    listed = ", ".join(f"{name} (in {place})" for name, place in sorted(audit.refused.items()))
-    advice = f"pass trusted={sorted(audit.refused)} if you trust their code"
-    if any(place.endswith("_calibrator.ratio") for place in audit.refused.values()):
+    if any(name.startswith("sklearn.model_selection._search.") for name in names):
+        raise ModelFileError(f"{subject} is a search: save its best_estimator_ instead")
+    if audit.unstorable:
+        sparse = any(name.startswith("scipy.sparse.") for name in audit.unstorable)
+        advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
+        raise ModelFileError(
+            f"{subject} holds what no model file can: {_places(audit.unstorable)}; {advice}"
+        )
+    advice = f"pass trusted={sorted(names)} if you trust their code and the file"
+    if any(name.startswith("sklearn.") for name in names):
+        advice = (
+            "of scikit-learn, files hold the models and transformers that can be checked when they "
+            f"are loaded (the page on model files lists them): use one of these, or {advice}"
+        )
+    if any(place.endswith("_calibrator.ratio") for place in names.values()):
         advice += "; likelihood ratios can also be given to conformalize as an array"
-    raise ModelFileError(f"{subject} names what sosbands does not know: {listed}; {advice}")
+    raise ModelFileError(f"{subject} names what sosbands does not know: {_places(names)}; {advice}")
+
+
+def _places(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} (in {place})" for name, place in sorted(names.items()))
 
 
 def _check_versions(manifest: Mapping[str, Any]) -> str:

@@ -1,61 +1,70 @@
-"""What of a model is left out of its file, and how it comes back when the file is loaded.
+"""What of a model is written: a copy with the attributes that its kind keeps, and no others.
 
-Left out are values that only training needs (features of all training rows: gigabytes), values
-that follow from others, and the search tree of the nearest neighbours, which is built anew: the
-file of a kernel band depends on no internals of scikit-learn. Words stand for themselves in the
-file, so that the advice in a `Status` may be put better.
+Left out are values that only training needs (outputs, residuals and multipliers, features of all
+training rows), values that follow from others, and what belongs to a machine or to compiled code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from copy import deepcopy
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingRegressor
 
-from sosbands.conformal import GroupCalibration
-from sosbands.features import FeatureRows
-from sosbands.inputs import Extrapolation
-from sosbands.persistence.contents import objects
+from sosbands.persistence.boosting import categories_of
+from sosbands.persistence.types import kind_of
 from sosbands.problem import BandProblem
-from sosbands.solvers import Solution, Status
-
-_TRAINING = ("rows", "squared_norms")
+from sosbands.solvers import Status
 
 
 def portable(model: Any) -> Any:
     """A copy that holds what is written; it shares its arrays with the model."""
-    # What stands for an object in the copy, by the object's id.
-    instead: dict[int, Any] = {id(status): status.name for status in Status}
-    for item in objects(model):
-        if isinstance(item, np.ndarray):
-            instead[id(item)] = item
-        elif isinstance(item, FeatureRows):
-            instead[id(item)] = _only(item, {field.name for field in fields(item)} - {*_TRAINING})
-        elif isinstance(item, BandProblem | Extrapolation):
-            instead[id(item)] = _only(item, {field.name for field in fields(item)})
-        elif isinstance(item, GroupCalibration):
-            instead[id(item.by_group)] = None
-    return deepcopy(model, instead)
+    return _Copy().of(model)
 
 
-def restore(found: Iterable[Any]) -> None:
-    """Bring back what was left out; everything of ours is then checked as when it was made."""
-    ours = [item for item in found if type(item).__module__.partition(".")[0] == "sosbands"]
-    for item in ours:
-        if isinstance(item, FeatureRows):
-            vars(item).update(rows=np.empty((0, item.features.rank)), squared_norms=np.empty(0))
-        elif isinstance(item, Solution):
-            vars(item).update(status=Status[str(item.status)])
-    for item in ours:
-        if is_dataclass(item) and hasattr(item, "__post_init__"):
-            item.__post_init__()
+class _Copy:
+    """Copies of objects, each made once."""
+
+    def __init__(self) -> None:
+        # With the objects themselves, which keeps their ids from being used again.
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def of(self, item: Any) -> Any:
+        if id(item) not in self._made:
+            self._made[id(item)] = item, self._copied(item)
+        return self._made[id(item)][1]
+
+    def _copied(self, item: Any) -> Any:
+        kind = kind_of(item)
+        if kind is not None:
+            twin = object.__new__(type(item))
+            kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
+            vars(twin).update({name: self.of(value) for name, value in kept.items()})
+            return twin
+        if isinstance(item, np.ndarray) and item.dtype == object:
+            return self._objects(item)
+        if type(item) in (list, tuple):
+            return type(item)(self.of(part) for part in item)
+        if type(item) is dict:
+            return {key: self.of(value) for key, value in item.items()}
+        if isinstance(item, Status):
+            return item.name  # so that its advice may be put better
+        generator = isinstance(item, np.random.RandomState | np.random.Generator)
+        return None if generator else item
+
+    def _objects(self, items: NDArray[Any]) -> NDArray[Any]:
+        made = np.empty(items.shape, dtype=object)
+        for place in np.ndindex(items.shape):
+            made[place] = self.of(items[place])
+        return made
 
 
-def _only(item: Any, names: set[str]) -> Any:
-    """An object of the same type with some of the attributes; values in caches are not among."""
-    twin = object.__new__(type(item))
-    vars(twin).update({name: value for name, value in vars(item).items() if name in names})
-    return twin
+def _written(item: Any) -> dict[str, Any]:
+    """The attributes, some of them as they are put in a file."""
+    attributes: dict[str, Any] = vars(item)
+    if isinstance(item, BandProblem):
+        return {**attributes, "X": item.X[:0]}
+    if isinstance(item, HistGradientBoostingRegressor) and "_preprocessor" in attributes:
+        return {**attributes, "_preprocessor": categories_of(item)}
+    return attributes

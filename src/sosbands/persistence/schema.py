@@ -1,7 +1,7 @@
 """The tree of objects in a model file: nodes of skops, numbered anew and audited.
 
-A node is a dictionary with ``__loader__`` (how skops makes the object), ``__module__``,
-``__class__``, an ``__id__`` that objects in several places share, and what it is made of.
+A node is a dictionary with ``__loader__`` (the kind of object), ``__module__``, ``__class__``, an
+``__id__`` that objects in several places share, and what it is made of.
 """
 
 from __future__ import annotations
@@ -12,14 +12,33 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sosbands.persistence.archive import ModelFileError
-from sosbands.persistence.types import is_known
+from sosbands.persistence.types import FUNCTIONS, KINDS, SCALARS, TREE
 
 Node: TypeAlias = dict[str, Any]
 
-# The version of the nodes; skops keeps reading older ones, but not all that it ever wrote.
+# The version of the nodes; skops keeps writing it, but not all that it ever wrote.
 _PROTOCOL = 2
-_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-_UNNAMED = ("content", "attrs", "__reduce__", "args")
+_UNNAMED = ("content", "attrs", "__reduce__", "args", "key_types")
+# What of a file stands for which names; objects and functions can be trusted beyond these.
+_NAMES: dict[str, frozenset[str]] = {
+    "ConstructorFromReduceNode": frozenset(),
+    "DTypeNode": frozenset({"numpy.dtype"}),
+    "DictNode": frozenset({"builtins.dict", "sklearn.utils._bunch.Bunch"}),
+    "FunctionNode": frozenset(FUNCTIONS),
+    "JsonNode": frozenset({"builtins.str"}),
+    "ListNode": frozenset({"builtins.list"}),
+    "NdArrayNode": frozenset({"numpy.ndarray", *SCALARS}),
+    "ObjectNode": frozenset(KINDS),
+    "RandomGeneratorNode": frozenset({"numpy.random._generator.Generator"}),
+    "RandomStateNode": frozenset({"numpy.random.mtrand.RandomState"}),
+    "SliceNode": frozenset({"builtins.slice"}),
+    "TreeNode": frozenset({TREE}),
+    "TupleNode": frozenset({"builtins.tuple"}),
+    "TypeNode": frozenset(SCALARS),
+}
+TRUSTABLE = ("ConstructorFromReduceNode", "FunctionNode", "ObjectNode", "TypeNode")
+# A generator of random numbers goes on where it was; a model that is loaded starts anew.
+RANDOM = ("RandomGeneratorNode", "RandomStateNode")
 
 
 def parsed(text: bytes) -> Node:
@@ -34,9 +53,14 @@ def parsed(text: bytes) -> Node:
     return schema
 
 
+def count_nodes(text: bytes) -> int:
+    """How many nodes the text of a tree can have."""
+    return text.count(b'"__loader__"')
+
+
 def name_of(node: Node) -> str:
     """The dotted name of the type, or of the function."""
-    module, name = node["__module__"], node["__class__"]
+    module, name = node.get("__module__"), node.get("__class__")
     if not isinstance(module, str) or not isinstance(name, str):
         raise ModelFileError(f"a type must have a name, got {module!r} and {name!r}")
     return f"{module}.{name}"
@@ -45,6 +69,16 @@ def name_of(node: Node) -> str:
 def is_node(value: Any) -> bool:
     """Whether a part of the tree stands for an object."""
     return isinstance(value, dict) and "__loader__" in value
+
+
+def kept_attributes(node: Node) -> dict[str, Any]:
+    """The attributes of an object on the list that are read; nobody looks at the others."""
+    content = node.get("content")
+    inner = content.get("content") if isinstance(content, dict) else None
+    if not isinstance(inner, dict):
+        raise ModelFileError(f"{name_of(node)} has no attributes")
+    keeps = KINDS[name_of(node)].keeps
+    return {name: value for name, value in inner.items() if keeps(name)}
 
 
 def renumbered(schema: Node) -> tuple[Node, dict[str, str]]:
@@ -86,62 +120,43 @@ class Audit:
     ----------
     trusted : frozenset of str
         Dotted names that the user adds to the list.
-    names : set of str
-        Everything that is named.
     foreign : dict
         Names that are not on the list, trusted or not, and where each was found first.
+    unstorable : dict
+        The same for things that no file holds, whomever one trusts.
     """
 
     trusted: frozenset[str]
-    names: set[str] = field(default_factory=set)
     foreign: dict[str, str] = field(default_factory=dict)
-    _sizes: dict[int, int] = field(default_factory=dict)
+    unstorable: dict[str, str] = field(default_factory=dict)
 
     @property
     def refused(self) -> dict[str, str]:
         """Names that are neither on the list nor trusted, and where they were found first."""
         return {name: place for name, place in self.foreign.items() if name not in self.trusted}
 
-    def visit(self, value: Any, place: str = "") -> int:
-        """Audit a part of the tree and all that it contains; returns the number of nodes."""
+    def visit(self, value: Any, place: str = "") -> None:
+        """Audit a part of the tree and all that will be read of it."""
         if isinstance(value, list):
-            return sum(self.visit(item, place) for item in value)
-        if not isinstance(value, dict):
-            return 0
-        if is_node(value):
-            self._judge(value, place)
-        elif "__id__" in value:
-            raise ModelFileError("the tree refers to an object that it does not describe")
-        size = sum(self.visit(item, _inside(place, key)) for key, item in value.items())
+            for item in value:
+                self.visit(item, place)
+        elif isinstance(value, dict):
+            for key, item in self._parts(value, place):
+                self.visit(item, _inside(place, key))
+
+    def _parts(self, value: Node, place: str) -> Iterator[tuple[str, Any]]:
         if not is_node(value):
-            return size
-        # All appearances of an object describe it alike, or the tree would be larger than it looks.
-        number = value.get("__id__", 0)
-        if type(number) is not int or (number and self._sizes.setdefault(number, size) != size):
-            raise ModelFileError(f"the tree describes the object {number!r} in two ways")
-        return size + 1
-
-    def _judge(self, node: Node, place: str) -> None:
-        loader, name = node["__loader__"], name_of(node)
-        for used, known in _uses(node, name, loader):
-            self.names.add(used)
-            if not known:
-                self.foreign.setdefault(used, place or "the model")
-
-
-def _uses(node: Node, name: str, loader: str) -> Iterator[tuple[str, bool]]:
-    """The names behind a node, and whether each is on the list."""
-    yield name, is_known(loader, name)
-    if loader == "MethodNode":
-        yield f"{name}.{node['content']['func']}", False
-    elif loader == "RandomGeneratorNode":
-        text = node["content"]["bit_generator"]["content"]["bit_generator"]["content"]
-        generator = json.loads(text)
-        yield f"numpy.random.{generator}", generator in _BIT_GENERATORS
-    elif loader == "DictNode":
-        kinds = {name_of(kind) for kind in node["key_types"]["content"]}
-        if kinds & {"builtins.bool", "numpy.bool"}:
-            raise ModelFileError("a dictionary with the keys True and False cannot be stored")
+            yield from value.items()
+            return
+        loader, name = value["__loader__"], name_of(value)
+        known = isinstance(loader, str) and name in _NAMES.get(loader, ())
+        if not known:
+            found = self.foreign if loader in TRUSTABLE else self.unstorable
+            found.setdefault(name, place or "the model")
+        if known and loader == "ObjectNode":
+            yield from kept_attributes(value).items()
+        elif loader not in RANDOM:
+            yield from value.items()
 
 
 def _inside(place: str, key: str) -> str:
@@ -152,9 +167,9 @@ def _inside(place: str, key: str) -> str:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in names if names.count(key) > 1)
-        raise ModelFileError(f"a dictionary has two keys that are written {twice!r}")
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise ModelFileError(f"a dictionary has two keys that are written {key!r}")
+        made[key] = value
     return made

@@ -1,248 +1,250 @@
-"""The types that a model file may name, by the way in which skops makes them.
+"""The list of types that a model file may hold.
 
-Every entry is data: estimators, whose attributes are set without a call of ``__init__``, the parts
-they are made of, numbers and containers. Functions are on the list only if they compute with
-arrays. Nothing on it opens files, starts processes, imports modules or evaluates text, and whole
-modules are never allowed: ``sklearn`` alone offers loaders of pickles and of URLs.
+A type is on the list if objects of it do no harm whatever a file says of them: either they compute
+with Python and NumPy alone, which check what they are given, or a function of this package checks
+their arrays and builds the rest anew. The other types of scikit-learn are not on the list; whoever
+knows where a file comes from can add them by `trusted`.
+
+Functions are on the list by name if they compute with one array. Nothing on it opens files, starts
+processes, imports modules or evaluates text.
 """
 
 from __future__ import annotations
 
-import sys
-from functools import lru_cache
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingRegressor,
+)
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.feature_selection import (
+    SelectKBest,
+    VarianceThreshold,
+    f_regression,
+    r_regression,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    ElasticNet,
+    ElasticNetCV,
+    GammaRegressor,
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    PoissonRegressor,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+    TweedieRegressor,
+)
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import LinearSVR
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-# What skops calls the ways in which it makes objects.
-_OBJECT, _CALL, _FUNCTION, _TYPE = (
-    "ObjectNode",
-    "ConstructorFromReduceNode",
-    "FunctionNode",
-    "TypeNode",
+from sosbands.band import Band
+from sosbands.calibrator import Calibrator
+from sosbands.conformal import (
+    ClusteredCalibration,
+    GroupCalibration,
+    LocalizedCalibration,
+    PlusCalibration,
+    SignedCalibration,
+    SplitCalibration,
+    WeightedCalibration,
+)
+from sosbands.estimator import BandRegressor
+from sosbands.features import FeatureRows, Features
+from sosbands.gaussian_process import GaussianProcess
+from sosbands.inputs import BandInputs, Extrapolation
+from sosbands.kernels import Gaussian, Linear, Matern
+from sosbands.learned_band import LearnedBand
+from sosbands.means import Affine, EstimatorMean, KernelMean, VaryingInputs
+from sosbands.neighbours import NeighbourMean
+from sosbands.persistence import bands, boosting, rebuilt, trees
+from sosbands.persistence.kinds import Kind, plain
+from sosbands.primal import Point
+from sosbands.problem import BandProblem, Basis
+from sosbands.scale_inputs import Difficulty, GuessedScale, ScaleInputs
+from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution
+from sosbands.tuning import Trial, Tuning
+
+# They compute with Python and NumPy alone, or ask other estimators.
+_PLAIN = (
+    ARDRegression,
+    BandRegressor,
+    BayesianRidge,
+    ColumnTransformer,
+    ElasticNet,
+    ElasticNetCV,
+    FeatureUnion,
+    FrozenEstimator,
+    FunctionTransformer,
+    GroupKFold,
+    GroupShuffleSplit,
+    HuberRegressor,
+    KFold,
+    Lasso,
+    LassoCV,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    LinearRegression,
+    LinearSVR,
+    MLPRegressor,
+    MaxAbsScaler,
+    MinMaxScaler,
+    MissingIndicator,
+    OrdinalEncoder,
+    PCA,
+    Pipeline,
+    PowerTransformer,
+    QuantileRegressor,
+    Ridge,
+    RidgeCV,
+    RobustScaler,
+    SelectKBest,
+    ShuffleSplit,
+    SimpleImputer,
+    StackingRegressor,
+    StandardScaler,
+    TimeSeriesSplit,
+    TransformedTargetRegressor,
+    TruncatedSVD,
+    VarianceThreshold,
+    VotingRegressor,
+    make_column_selector,
 )
 
-_SOSBANDS = {
-    "sosbands.band": ["Band"],
-    "sosbands.calibrator": ["Calibrator"],
-    "sosbands.conformal.calibration": [
-        "ClusteredCalibration",
-        "GroupCalibration",
-        "SignedCalibration",
-        "SplitCalibration",
-        "WeightedCalibration",
-    ],
-    "sosbands.conformal.localized": ["LocalizedCalibration"],
-    "sosbands.conformal.plus": ["PlusCalibration"],
-    "sosbands.estimator": ["BandRegressor"],
-    "sosbands.features": ["FeatureRows", "Features"],
-    "sosbands.gaussian_process": ["GaussianProcess"],
-    "sosbands.inputs": ["BandInputs", "Extrapolation"],
-    "sosbands.kernels": ["Gaussian", "Linear", "Matern"],
-    "sosbands.learned_band": ["LearnedBand"],
-    "sosbands.means": ["Affine", "EstimatorMean", "KernelMean"],
-    "sosbands.neighbours": ["NeighbourMean"],
-    "sosbands.primal": ["Point"],
-    "sosbands.problem": ["BandProblem", "Basis"],
-    "sosbands.scale_inputs": ["Difficulty", "GuessedScale", "ScaleInputs"],
-    "sosbands.solvers.accelerated": ["Accelerated"],
-    "sosbands.solvers.base": ["Certificate", "Solution"],
-    "sosbands.solvers.newton": ["Newton"],
-    "sosbands.solvers.sdp": ["SDP"],
-    "sosbands.tuning": ["Trial", "Tuning"],
+# Dataclasses of ours that check themselves, or have nothing to check.
+_PARTS = (
+    SDP,
+    Accelerated,
+    Band,
+    BandInputs,
+    Basis,
+    Calibrator,
+    Certificate,
+    ClusteredCalibration,
+    EstimatorMean,
+    Gaussian,
+    GroupCalibration,
+    GuessedScale,
+    KernelMean,
+    LearnedBand,
+    Linear,
+    LocalizedCalibration,
+    Matern,
+    Newton,
+    PlusCalibration,
+    ScaleInputs,
+    SignedCalibration,
+    SplitCalibration,
+    Trial,
+    Tuning,
+    WeightedCalibration,
+)
+
+_NOTHING: frozenset[str] = frozenset()
+
+_CHECKED = (
+    Kind(Affine, bands.affine, _NOTHING),
+    Kind(Difficulty, bands.difficulty, _NOTHING),
+    Kind(NeighbourMean, bands.neighbour_mean, frozenset({"rows_", "means_"})),
+    Kind(VaryingInputs, bands.varying_inputs, _NOTHING),
+    Kind(BandProblem, bands.problem, _NOTHING, frozenset(bands.ROWS_OF_PROBLEM)),
+    Kind(Extrapolation, bands.extrapolation, _NOTHING),
+    Kind(FeatureRows, bands.feature_rows, _NOTHING, frozenset({"rows", "squared_norms"})),
+    Kind(Features, bands.features, _NOTHING),
+    Kind(GaussianProcess, bands.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
+    Kind(Point, bands.point, _NOTHING),
+    Kind(Solution, bands.solution, _NOTHING, frozenset({"multipliers"})),
+    Kind(DecisionTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
+    Kind(DummyRegressor, trees.constant),
+    Kind(ExtraTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
+    Kind(ExtraTreesRegressor, trees.forest, trees.FOREST_FITTED),
+    Kind(GradientBoostingRegressor, trees.gradient_boosting, trees.BOOSTING_FITTED),
+    Kind(RandomForestRegressor, trees.forest, trees.FOREST_FITTED),
+    Kind(HistGradientBoostingRegressor, boosting.hist_gradient_boosting, boosting.FITTED),
+    Kind(TreePredictor, boosting.predictor, _NOTHING),
+    Kind(GammaRegressor, rebuilt.generalized_linear),
+    Kind(KNeighborsRegressor, rebuilt.neighbours, rebuilt.NEIGHBOURS_FITTED),
+    Kind(KernelRidge, rebuilt.kernel_ridge),
+    Kind(OneHotEncoder, rebuilt.one_hot, rebuilt.ENCODER_FITTED),
+    Kind(PoissonRegressor, rebuilt.generalized_linear),
+    Kind(PolynomialFeatures, rebuilt.polynomial, rebuilt.POLYNOMIAL_FITTED),
+    Kind(TweedieRegressor, rebuilt.generalized_linear),
+)
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        *(Kind(one, plain) for one in _PLAIN),
+        *(Kind(one, bands.part, _NOTHING) for one in _PARTS),
+        *_CHECKED,
+    )
+}
+TREE = "sklearn.tree._tree.Tree"
+
+_UFUNCS = (
+    *("abs", "arcsinh", "arctan", "cbrt", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2"),
+    *("negative", "reciprocal", "sign", "sin", "cos", "sinh", "sqrt", "square", "tan", "tanh"),
+)
+FUNCTIONS: Mapping[str, Any] = {
+    **{f"numpy.{getattr(np, name).__name__}": getattr(np, name) for name in _UFUNCS},
+    **{
+        f"{function.__module__}.{function.__name__}": function
+        for function in (f_regression, r_regression)
+    },
 }
 
-# What fitted estimators of scikit-learn are made of, beside estimators.
-_SKLEARN_PARTS = {
-    "sklearn._loss.link": [
-        "HalfLogitLink",
-        "IdentityLink",
-        "Interval",
-        "LogLink",
-        "LogitLink",
-        "MultinomialLogit",
-    ],
-    "sklearn._loss.loss": [
-        "AbsoluteError",
-        "ExponentialLoss",
-        "HalfBinomialLoss",
-        "HalfGammaLoss",
-        "HalfMultinomialLoss",
-        "HalfPoissonLoss",
-        "HalfSquaredError",
-        "HalfTweedieLoss",
-        "HalfTweedieLossIdentity",
-        "HuberLoss",
-        "PinballLoss",
-    ],
-    "sklearn.calibration": ["_CalibratedClassifier", "_SigmoidCalibration"],
-    "sklearn.cluster._bisect_k_means": ["_BisectingTree"],
-    "sklearn.compose._column_transformer": ["make_column_selector"],
-    "sklearn.ensemble._hist_gradient_boosting.binning": ["_BinMapper"],
-    "sklearn.ensemble._hist_gradient_boosting.predictor": ["TreePredictor"],
-    "sklearn.gaussian_process._gpc": ["_BinaryGaussianProcessClassifierLaplace"],
-    "sklearn.gaussian_process.kernels": [
-        "CompoundKernel",
-        "ConstantKernel",
-        "DotProduct",
-        "ExpSineSquared",
-        "Exponentiation",
-        "Matern",
-        "PairwiseKernel",
-        "Product",
-        "RBF",
-        "RationalQuadratic",
-        "Sum",
-        "WhiteKernel",
-    ],
-    "sklearn.metrics._dist_metrics": [
-        f"{name}Distance{bits}"
-        for name in ("Chebyshev", "Euclidean", "Manhattan", "Minkowski", "SEuclidean")
-        for bits in (32, 64)
-    ],
-    "sklearn.metrics._scorer": ["_CurveScorer", "_PassthroughScorer", "_Scorer"],
-    "sklearn.model_selection._split": [
-        "GroupKFold",
-        "GroupShuffleSplit",
-        "KFold",
-        "LeaveOneGroupOut",
-        "LeaveOneOut",
-        "LeavePGroupsOut",
-        "LeavePOut",
-        "PredefinedSplit",
-        "RepeatedKFold",
-        "RepeatedStratifiedKFold",
-        "ShuffleSplit",
-        "StratifiedGroupKFold",
-        "StratifiedKFold",
-        "StratifiedShuffleSplit",
-        "TimeSeriesSplit",
-        "_CVIterableWrapper",
-    ],
-    "sklearn.multiclass": ["_ConstantPredictor"],
-    "sklearn.neighbors._ball_tree": ["BallTree"],
-    "sklearn.neighbors._kd_tree": ["KDTree"],
-    "sklearn.neural_network._stochastic_optimizers": ["AdamOptimizer", "SGDOptimizer"],
-    "sklearn.utils._metadata_requests": ["MetadataRequest", "MethodMetadataRequest"],
-    "scipy.interpolate._bsplines": ["BSpline"],
+# Kinds of numbers and texts, which stand for themselves and name the type of an array.
+SCALARS: Mapping[str, Any] = {
+    **{f"builtins.{kind.__name__}": kind for kind in (bool, float, int, object, str)},
+    **{
+        f"numpy.{kind.__name__}": kind
+        for kind in np.sctypeDict.values()
+        if np.dtype(kind).kind in "biufUO" and np.dtype(kind).itemsize <= 8
+    },
 }
 
-_FUNCTIONS = {
-    "numpy": ["amax", "amin", "max", "mean", "median", "min"],
-    "scipy._lib.array_api_compat.numpy._aliases": ["asarray"],
-    "sklearn.cluster._kmeans": ["_kmeans_single_elkan", "_kmeans_single_lloyd"],
-    "sklearn.feature_selection._mutual_info": ["mutual_info_classif", "mutual_info_regression"],
-    "sklearn.feature_selection._univariate_selection": [
-        "chi2",
-        "f_classif",
-        "f_regression",
-        "r_regression",
-    ],
-    "sklearn.metrics._classification": ["accuracy_score", "balanced_accuracy_score"],
-    "sklearn.metrics._regression": [
-        "d2_absolute_error_score",
-        "explained_variance_score",
-        "max_error",
-        "mean_absolute_error",
-        "mean_absolute_percentage_error",
-        "mean_gamma_deviance",
-        "mean_pinball_loss",
-        "mean_poisson_deviance",
-        "mean_squared_error",
-        "mean_squared_log_error",
-        "median_absolute_error",
-        "r2_score",
-        "root_mean_squared_error",
-        "root_mean_squared_log_error",
-    ],
-    "sklearn.utils.validation": ["check_array"],
-    "sosbands.problem": ["_zero_mean"],
-}
 
-_COMPILED_LOSSES = {
-    "sklearn._loss._loss": [
-        "CyAbsoluteError",
-        "CyExponentialLoss",
-        "CyHalfBinomialLoss",
-        "CyHalfGammaLoss",
-        "CyHalfMultinomialLoss",
-        "CyHalfPoissonLoss",
-        "CyHalfSquaredError",
-        "CyHalfTweedieLoss",
-        "CyHalfTweedieLossIdentity",
-        "CyHuberLoss",
-        "CyPinballLoss",
-    ],
-    "sklearn.linear_model._sgd_fast": [
-        "EpsilonInsensitive",
-        "Hinge",
-        "ModifiedHuber",
-        "SquaredEpsilonInsensitive",
-        "SquaredHinge",
-    ],
-}
-
-_SPARSE = {
-    f"scipy.sparse._{form}": [f"{form}_array", f"{form}_matrix"]
-    for form in ("bsr", "coo", "csc", "csr", "dia")
-}
-
-_NUMBERS = {
-    f"numpy.{kind.__name__}" for kind in np.sctypeDict.values() if kind not in (np.object_, np.void)
-}
-# Where ufuncs live. They are looked up among imported modules: a file must not import any.
-_UFUNC_MODULES = ("numpy", "scipy.special")
-
-
-def is_known(loader: str, name: str) -> bool:
-    """Whether a file may have an object of this dotted name made in this way."""
-    if name in _known_names().get(loader, ()):
-        return True
-    return loader == _FUNCTION and _is_ufunc(name)
-
-
-@lru_cache(maxsize=1)
-def _known_names() -> dict[str, frozenset[str]]:
-    from sklearn.utils.discovery import all_estimators
-
-    public = {f"{kind.__module__}.{kind.__name__}" for _, kind in all_estimators()}
-    plain = ("bool", "dict", "float", "int", "list", "object", "set", "str", "tuple")
-    repeated = {f"sklearn.model_selection._split.{name}" for name in ("KFold", "StratifiedKFold")}
-    known = {
-        _OBJECT: {
-            *_dotted(_SOSBANDS),
-            *_dotted(_SKLEARN_PARTS),
-            *(name for name in public if name.startswith("sklearn.")),
-        },
-        _CALL: {"builtins.frozenset"},
-        _FUNCTION: _dotted(_FUNCTIONS),
-        _TYPE: {*(f"builtins.{name}" for name in plain), *_NUMBERS, *repeated},
-        "BytearrayNode": {"builtins.bytearray"},
-        "BytesNode": {"builtins.bytes"},
-        "DTypeNode": {"numpy.dtype"},
-        "DictNode": {"builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"},
-        "JsonNode": {"builtins.str"},
-        "ListNode": {"builtins.list"},
-        "LossNode": _dotted(_COMPILED_LOSSES),
-        "MaskedArrayNode": {"numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"},
-        "NdArrayNode": {"numpy.ndarray", *_NUMBERS},
-        "PartialNode": {"functools.partial"},  # of functions that are judged themselves
-        "RandomGeneratorNode": {"numpy.random._generator.Generator"},
-        "RandomStateNode": {"numpy.random.mtrand.RandomState"},
-        "SetNode": {"builtins.set"},
-        "SliceNode": {"builtins.slice"},
-        "SparseMatrixNode": _dotted(_SPARSE),
-        "TreeNode": {"sklearn.tree._tree.Tree"},
-        "TupleNode": {"builtins.tuple"},
-    }
-    return {loader: frozenset(names) for loader, names in known.items()}
-
-
-def _dotted(names: dict[str, list[str]]) -> set[str]:
-    return {f"{module}.{name}" for module, listed in names.items() for name in listed}
-
-
-def _is_ufunc(name: str) -> bool:
-    module, _, attribute = name.rpartition(".")
-    inside = any(module == root or module.startswith(f"{root}.") for root in _UFUNC_MODULES)
-    found = vars(sys.modules[module]).get(attribute) if inside and module in sys.modules else None
-    return isinstance(found, np.ufunc)
+def kind_of(item: Any) -> Kind | None:
+    """How an object is stored; None for objects that are not on the list."""
+    known = KINDS.get(f"{type(item).__module__}.{type(item).__name__}")
+    return known if known is not None and known.type is type(item) else None

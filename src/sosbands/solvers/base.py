@@ -235,6 +235,8 @@ class Solver(ABC):
         """Solve to a certified relative gap of ``tol``, or say by the status why not."""
         if not isinstance(problem, BandProblem):
             raise TypeError(f"solve takes a BandProblem, got {type(problem).__name__}")
+        if problem.n == 0:
+            raise ValueError("the problem has no rows, as that of a model from a file: fit again")
         if self.needs_ridge and problem.ridge_penalty == 0:
             raise ValueError(
                 "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"

@@ -1,0 +1,123 @@
+"""The parts of a band: dataclasses of ours, checked as when they were made.
+
+Beside what their constructors check, arrays must have the shapes that go together: predictions
+would fail otherwise, or take far more memory than the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
+from sosbands.problem import BandProblem, _zero_mean
+from sosbands.solvers import Status
+
+# Of the training rows a file holds no more than how many columns they had.
+ROWS_OF_PROBLEM = ("y", "mean_values", "mean_function", "landmarks")
+
+
+def part(kind: type, attributes: Attributes) -> Any:
+    """An object made of the values of its fields."""
+    return kind(**attributes)
+
+
+def affine(kind: type, attributes: Attributes) -> Any:
+    """Units of columns or of one number."""
+    centre, scale = (np.asarray(attributes.get(name)) for name in ("centre", "scale"))
+    check(centre.shape == scale.shape and centre.ndim <= 1, "units need a centre and a scale")
+    for values in (centre, scale):
+        check(values.dtype.kind == "f" and np.all(np.isfinite(values)), "units must be finite")
+    check(np.all(scale > 0), "units must be positive")
+    return kind(**attributes)
+
+
+def varying_inputs(kind: type, attributes: Attributes) -> Any:
+    """The numbers of columns, and their units."""
+    columns = numbers(attributes.get("columns"), "numbers of columns", ndim=1, kinds="iu")
+    check(len(columns) and np.all(columns >= 0), "columns need numbers from 0 on")
+    check(attributes["units"].scale.shape == columns.shape, "every column needs a unit")
+    return kind(**attributes)
+
+
+def difficulty(kind: type, attributes: Attributes) -> Any:
+    """A guess, and the order in which it sees the columns."""
+    columns = numbers(attributes.get("columns"), "an order of columns", ndim=1, kinds="iu")
+    check(np.array_equal(np.sort(columns), np.arange(len(columns))), "columns in no order")
+    return kind(**attributes)
+
+
+def neighbour_mean(kind: type, attributes: Attributes) -> Any:
+    """Rows and a mean for each of them."""
+    model = plain(kind, attributes)
+    if "rows_" in attributes:
+        rows = _finite(attributes.get("rows_"), "rows to compare with", ndim=2)
+        means = _finite(attributes.get("means_"), "means of neighbours", ndim=1)
+        whole(model.n_neighbors, "n_neighbors", least=1, most=len(rows))
+        check(means.shape == (len(rows),), "a row has no mean")
+    return model
+
+
+def features(kind: type, attributes: Attributes) -> Any:
+    """Landmarks, and the features as combinations of what they have in common with a row."""
+    landmarks = _finite(attributes.get("landmarks"), "landmarks", ndim=2)
+    whitening = _finite(attributes.get("whitening"), "the weights of landmarks", ndim=2)
+    check(len(whitening) == len(landmarks), "a landmark has no weights")
+    check(0 < whitening.shape[1] <= len(landmarks), "there must be landmarks and features")
+    return kind(**attributes)
+
+
+def feature_rows(kind: type, attributes: Attributes) -> Any:
+    """Features without those of the training rows."""
+    rows = np.empty((0, attributes["features"].rank))
+    return kind(**attributes, rows=rows, squared_norms=np.empty(0))
+
+
+def gaussian_process(kind: type, attributes: Attributes) -> Any:
+    """A mean, without what it says of its training rows."""
+    weights = _finite(attributes.get("weights"), "the weights of a mean", ndim=1)
+    check(len(weights) == attributes["features"].rank, "a mean needs a weight for each feature")
+    return kind(**attributes, leave_one_out=np.empty(0))
+
+
+def point(kind: type, attributes: Attributes) -> Any:
+    """The factors of a band, for the features of each side."""
+    basis, factors = attributes["basis"], attributes["factors"]
+    check(isinstance(factors, tuple) and len(factors) == len(basis.scales), "a side has no factor")
+    for side, values in zip(basis.scales, factors, strict=True):
+        rows = len(_finite(values, "the factor of a band", ndim=2))
+        check(rows == side.features.rank, "a factor needs a row for each feature")
+    return kind(**attributes)
+
+
+def problem(kind: type, attributes: Attributes) -> Any:
+    """What was solved, without its rows."""
+    columns = numbers(attributes.get("X"), "X", ndim=2).shape[1]
+    given = attributes["mean_kernel"] is None
+    return kind(
+        **{**attributes, "X": np.empty((0, columns))},
+        y=np.empty(0),
+        mean_values=None,
+        mean_function=_zero_mean if given else None,
+    )
+
+
+def solution(kind: type, attributes: Attributes) -> Any:
+    """A solved problem, without the multipliers of its rows."""
+    check(isinstance(attributes["problem"], BandProblem), "a solution needs its problem")
+    status, sides = Status[str(attributes["status"])], attributes["problem"].sides
+    return kind(**{**attributes, "status": status}, multipliers=np.empty((sides, 0)))
+
+
+def extrapolation(kind: type, attributes: Attributes) -> Any:
+    """Rows that new ones are compared with."""
+    rows = _finite(attributes.get("rows"), "rows to compare with", ndim=2)
+    check(len(rows) and 0 < attributes["unit"] < np.inf, "a distance needs rows and a unit")
+    return kind(**attributes)
+
+
+def _finite(values: Any, what: str, *, ndim: int) -> Any:
+    array = numbers(values, what, ndim=ndim)
+    check(np.all(np.isfinite(array)), f"{what} must be finite")
+    return array

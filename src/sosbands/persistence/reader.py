@@ -1,0 +1,242 @@
+"""From the tree of a model file to its objects, once every name in it has been judged.
+
+Nothing is called but the makers of listed types (see `types`), and what the user trusts. Arrays are
+made once for each member of the archive, so that they take no more memory than the file; the depth
+of the tree is bounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from sosbands.persistence.archive import ModelFileError
+from sosbands.persistence.arrays import read_array
+from sosbands.persistence.schema import RANDOM, Node, is_node, kept_attributes, name_of
+from sosbands.persistence.trees import compiled_tree
+from sosbands.persistence.types import FUNCTIONS, KINDS, SCALARS
+
+# Nodes within nodes: pipelines in pipelines have some sixty.
+_DEEPEST = 200
+# Bytes of arrays that objects are made of, if an array counts for each of them: so many times those
+# of all arrays, and this beside. Models share few arrays, and what is built of them takes time.
+_LARGEST_SHARE, _FREE = 20, 1 << 20
+# Whole numbers fit into 64 bits: more of them could be made to collide in a dictionary.
+_LARGEST_NUMBER, _LARGEST_KEY = 1 << 64, 1 << 31
+_UNFINISHED = object()
+
+
+class Reader:
+    """Objects of one file; what has the same number in the tree is one object.
+
+    Such an object is described in full wherever it appears. Otherwise a short tree could stand for
+    a model whose parts ask each other without end.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The members of the archive that hold arrays.
+    n_nodes : int
+        How many nodes the text of the tree has; the objects have no more, however they are shared.
+    trusted : frozenset of str
+    """
+
+    def __init__(self, arrays: Mapping[str, bytes], n_nodes: int, trusted: frozenset[str]) -> None:
+        self._files = arrays
+        self._trusted = trusted
+        self._arrays: dict[str, NDArray[Any]] = {}
+        # Objects by their number, each with the nodes that describe it.
+        self._made: dict[int, tuple[Any, int]] = {}
+        self._depth = 0
+        self._bytes_left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
+        self._nodes_left = n_nodes
+        self._ways: dict[str, Callable[[Node, str], Any]] = {
+            "ConstructorFromReduceNode": self._constructed,
+            "DTypeNode": self._dtype,
+            "DictNode": self._dictionary,
+            "FunctionNode": self._function,
+            "JsonNode": _scalar,
+            "ListNode": self._list,
+            "NdArrayNode": self._array,
+            "ObjectNode": self._object,
+            "SliceNode": _slice,
+            "TreeNode": self._tree,
+            "TupleNode": self._tuple,
+            "TypeNode": self._type,
+            **dict.fromkeys(RANDOM, _nothing),
+        }
+
+    def read(self, node: Any) -> Any:
+        """The object that a node stands for."""
+        if not is_node(node):
+            raise ModelFileError(f"the tree holds {type(node).__name__} where an object should be")
+        number = node.get("__id__")
+        numbered = type(number) is int
+        if numbered and number in self._made:
+            made, size = self._made[number]
+            if made is _UNFINISHED:
+                raise ModelFileError(f"the object {number} is a part of itself")
+            return self._counted(made, size)
+        if self._depth >= _DEEPEST:
+            raise ModelFileError(f"the tree is more than {_DEEPEST} objects deep")
+        if numbered:
+            self._made[number] = _UNFINISHED, 0
+        before = self._nodes_left
+        self._depth += 1
+        made = self._counted(self._read(node), 1)
+        self._depth -= 1
+        if numbered:
+            self._made[number] = made, before - self._nodes_left
+        return made
+
+    def _counted(self, made: Any, size: int) -> Any:
+        self._nodes_left -= size
+        self._bytes_left -= made.nbytes if isinstance(made, np.ndarray) else 0
+        if self._nodes_left < 0 or self._bytes_left < 0:
+            raise ModelFileError("its objects share parts far more often than those of models")
+        return made
+
+    def _read(self, node: Node) -> Any:
+        loader, name = node["__loader__"], name_of(node)
+        way = self._ways.get(loader) if isinstance(loader, str) else None
+        if way is None:
+            raise ModelFileError(f"nothing in a model is made by {loader!r}")
+        return way(node, name)
+
+    def _list(self, node: Node, name: str) -> list[Any]:
+        return [self.read(item) for item in _listed(node.get("content"))]
+
+    def _tuple(self, node: Node, name: str) -> tuple[Any, ...]:
+        return tuple(self._list(node, name))
+
+    def _dtype(self, node: Node, name: str) -> np.dtype[Any]:
+        return np.asarray(self.read(node.get("content"))).dtype
+
+    def _tree(self, node: Node, name: str) -> Any:
+        arguments = node.get("__reduce__", {}).get("args")
+        return compiled_tree(self.read(arguments), self.read(node.get("content")))
+
+    def _type(self, node: Node, name: str) -> Any:
+        return SCALARS[name] if name in SCALARS else self._imported(name)
+
+    def _function(self, node: Node, name: str) -> Any:
+        return FUNCTIONS[name] if name in FUNCTIONS else self._imported(name)
+
+    def _object(self, node: Node, name: str) -> Any:
+        if name not in KINDS:
+            return self._foreign(node, name)
+        attributes = {key: self.read(item) for key, item in kept_attributes(node).items()}
+        return KINDS[name].make(KINDS[name].type, attributes)
+
+    def _dictionary(self, node: Node, name: str) -> Any:
+        content, kinds = node.get("content"), node.get("key_types")
+        types = _listed(kinds.get("content")) if isinstance(kinds, dict) else []
+        if not isinstance(content, dict) or len(types) != len(content):
+            raise ModelFileError("a dictionary needs a type for each of its keys")
+        made = {}
+        for kind, (key, value) in zip(types, content.items(), strict=True):
+            made[_key(kind, key)] = self.read(value)
+        return Bunch(**made) if name == "sklearn.utils._bunch.Bunch" else made
+
+    def _array(self, node: Node, name: str) -> Any:
+        if node.get("type") == "json":
+            return self._objects(node)
+        file = node.get("file")
+        if not isinstance(file, str) or file not in self._files:
+            raise ModelFileError(f"the file holds no array called {file!r}")
+        if file not in self._arrays:
+            self._arrays[file] = read_array(file, self._files[file])
+        array = self._arrays[file]
+        if name == "numpy.ndarray":
+            return array
+        if array.ndim or type(array[()]) is not SCALARS[name]:
+            raise ModelFileError(f"{file!r} must be one {name}, got {array.dtype} {array.shape}")
+        return array[()]
+
+    def _objects(self, node: Node) -> NDArray[Any]:
+        """An array of objects, from lists in lists."""
+        shape = self.read(node.get("shape"))
+        whole = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
+        if not whole or not 1 <= len(shape) <= 2:
+            raise ModelFileError(f"an array of objects cannot have the shape {shape!r}")
+        rows = [_listed(node.get("content"))]
+        if len(shape) == 2:
+            rows = [_listed(row.get("content")) for row in rows[0] if is_node(row)]
+        counts = {len(row) for row in rows}
+        if counts - {shape[-1]} or (len(shape) == 2 and len(rows) != shape[0]):
+            raise ModelFileError(f"an array of objects does not fill its shape {shape!r}")
+        items = [self.read(item) for row in rows for item in row]
+        array: NDArray[Any] = np.empty(len(items), dtype=object)
+        for place, item in enumerate(items):
+            array[place] = item
+        return array.reshape(shape)
+
+    def _foreign(self, node: Node, name: str) -> Any:
+        """An object of a type that the user trusts, made as its class says."""
+        found = self._imported(name)
+        made = found.__new__(found)
+        state = self.read(node["content"]) if node.get("content") is not None else None
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        elif state is not None:
+            vars(made).update(state)
+        return made
+
+    def _constructed(self, node: Node, name: str) -> Any:
+        return self._imported(name)(*self.read(node.get("content")))
+
+    def _imported(self, name: str) -> Any:
+        """What the user trusts: its module is imported and its code may run."""
+        if name not in self._trusted:
+            raise ModelFileError(f"{name} is not on the list")
+        module, _, attribute = name.rpartition(".")
+        return getattr(import_module(module), attribute)
+
+
+def _nothing(node: Node, name: str) -> None:
+    """In the place of a generator of random numbers."""
+
+
+def _scalar(node: Node, name: str) -> Any:
+    text = str(node.get("content"))
+    value = json.loads(text)
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise ModelFileError(f"a number or a text was expected, got {text!r:.60}")
+    if type(value) is int and abs(value) >= _LARGEST_NUMBER:
+        raise ModelFileError(f"whole numbers have at most 64 bits, got {text[:60]}")
+    return value
+
+
+def _listed(items: Any) -> list[Any]:
+    if not isinstance(items, list):
+        raise ModelFileError(f"a list was expected, got {type(items).__name__}")
+    return items
+
+
+def _key(kind: Any, key: str) -> Any:
+    """Keys are texts in the tree; they were whole numbers perhaps."""
+    name = name_of(kind) if is_node(kind) and kind["__loader__"] == "TypeNode" else ""
+    scalar = SCALARS.get(name)
+    if scalar in (str, np.str_):
+        return key
+    whole = scalar is int or (isinstance(scalar, type) and issubclass(scalar, np.integer))
+    if not whole or abs(int(key)) >= _LARGEST_KEY:
+        raise ModelFileError(
+            f"keys of a dictionary are texts or numbers below {_LARGEST_KEY}, got {key!r:.60} of "
+            f"the type {name.rpartition('.')[2] or 'unknown'}"
+        )
+    return int(key)
+
+
+def _slice(node: Node, name: str) -> slice:
+    content = node.get("content")
+    ends = [content.get(end) for end in ("start", "stop", "step")] if content else [""]
+    if not all(end is None or type(end) is int for end in ends):
+        raise ModelFileError(f"a slice needs whole numbers, got {ends!r}")
+    return slice(*ends)
