@@ -39,7 +39,7 @@ statistical: $(VENV)/.stamp-test ## coverage of every calibration, counted over 
 fuzz-files: export OMP_NUM_THREADS := 1
 fuzz-files: export OPENBLAS_NUM_THREADS := 1
 fuzz-files: $(VENV)/.stamp-test ## 20 000 changed model files: none may crash, hang or run anything
-	$(BIN)/python tests/fuzz $(ARGS)
+	$(BIN)/python tests/persistence/fuzz $(ARGS)
 
 bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 	$(BIN)/python -m benchmarks $(ARGS)

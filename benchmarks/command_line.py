@@ -23,8 +23,8 @@ import pandas as pd
 from benchmarks.isolation import run_alone
 from benchmarks.record import Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of
+from sosbands.cli.tables import BLOCK_ROWS
 from sosbands.datasets import case
-from sosbands.tables import BLOCK_ROWS
 
 ROWS, DIFFERENT_ROWS, TRAINING_ROWS = 10_000_000, 100_000, 2000
 ROUNDS = 21

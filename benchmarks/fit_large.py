@@ -19,8 +19,8 @@ from benchmarks.isolation import peak_memory, run_alone
 from benchmarks.record import Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of
 from experiments.methods._boosting import cross_fitted
-from sosbands import means
 from sosbands.datasets import case
+from sosbands.learning import means
 
 Array = npt.NDArray[np.float64]
 

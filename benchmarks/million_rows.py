@@ -17,7 +17,7 @@ from benchmarks.isolation import run_alone
 from benchmarks.record import SEEDS, Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of, solve_afresh
 from sosbands import BandProblem, Newton
-from sosbands.features import FeatureRows, factorize
+from sosbands.core.features import FeatureRows, factorize
 
 Array = npt.NDArray[np.float64]
 

@@ -28,7 +28,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from sosbands import BandProblem, BandRegressor, Gaussian, Newton, inputs
 from sosbands.conformal import ClusteredCalibration, SplitCalibration
-from sosbands.gaussian_process import fit_gaussian_process
+from sosbands.learning.gaussian_process import fit_gaussian_process
 
 INF = np.inf
 LEVELS = (0.5, 0.8, 0.9)
@@ -1059,7 +1059,7 @@ def broken_calibration(*_, **__):
 
 
 def test_a_fit_whose_calibration_fails_is_no_fit(monkeypatch):
-    monkeypatch.setattr("sosbands.calibrator.SplitCalibration", broken_calibration)
+    monkeypatch.setattr("sosbands.learning.calibrator.SplitCalibration", broken_calibration)
     model = band()
     with pytest.raises(FloatingPointError):
         model.fit(*wave())
@@ -1073,7 +1073,7 @@ def test_a_refit_that_fails_leaves_the_earlier_fit_whole(monkeypatch):
     table = pd.DataFrame(X, columns=["a", "b"])
     model = band().fit(table, y)
     expected, before = model.predict_interval(table), dict(vars(model))
-    monkeypatch.setattr("sosbands.calibrator.SplitCalibration", broken_calibration)
+    monkeypatch.setattr("sosbands.learning.calibrator.SplitCalibration", broken_calibration)
     with pytest.raises(FloatingPointError):
         model.fit(*wave(columns=3))
     with pytest.raises(ValueError, match="NaN"):

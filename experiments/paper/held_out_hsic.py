@@ -6,7 +6,7 @@ from joblib import Parallel
 from sklearn.model_selection import KFold
 
 from sosbands import BandProblem, Newton
-from sosbands.cross_fitting import CrossFit, cross_fit
+from sosbands.learning.cross_fitting import CrossFit, cross_fit
 
 FOLDS, TOL = 5, 1e-4
 

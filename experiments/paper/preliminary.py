@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sosbands import BandProblem, Gaussian
-from sosbands.gaussian_process import fit_gaussian_process
+from sosbands.learning.gaussian_process import fit_gaussian_process
 from sosbands.types import Array
 
 

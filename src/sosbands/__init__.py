@@ -6,35 +6,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sosbands.core.kernels import Gaussian, Kernel, Linear, Matern
+    from sosbands.core.problem import BandProblem
+    from sosbands.core.solvers import (
+        SDP,
+        Accelerated,
+        Certificate,
+        Newton,
+        Solution,
+        Solver,
+        Status,
+    )
     from sosbands.estimator import BandRegressor
-    from sosbands.kernels import Gaussian, Kernel, Linear, Matern
+    from sosbands.learning.score_tuning import tune_score
     from sosbands.persistence import load, save
     from sosbands.plotting import BandDisplay, CoverageDisplay, TuningDisplay
-    from sosbands.problem import BandProblem
-    from sosbands.score_tuning import tune_score
-    from sosbands.solvers import SDP, Accelerated, Certificate, Newton, Solution, Solver, Status
 
 # Where each public name lives; modules are imported when a name is first used (PEP 562).
 _HOMES = {
     "BandDisplay": "sosbands.plotting",
-    "BandProblem": "sosbands.problem",
+    "BandProblem": "sosbands.core.problem",
     "BandRegressor": "sosbands.estimator",
     "CoverageDisplay": "sosbands.plotting",
     "TuningDisplay": "sosbands.plotting",
-    "Gaussian": "sosbands.kernels",
-    "Kernel": "sosbands.kernels",
-    "Linear": "sosbands.kernels",
-    "Matern": "sosbands.kernels",
-    "Accelerated": "sosbands.solvers",
-    "Certificate": "sosbands.solvers",
-    "Newton": "sosbands.solvers",
-    "SDP": "sosbands.solvers",
-    "Solution": "sosbands.solvers",
-    "Solver": "sosbands.solvers",
-    "Status": "sosbands.solvers",
+    "Gaussian": "sosbands.core.kernels",
+    "Kernel": "sosbands.core.kernels",
+    "Linear": "sosbands.core.kernels",
+    "Matern": "sosbands.core.kernels",
+    "Accelerated": "sosbands.core.solvers",
+    "Certificate": "sosbands.core.solvers",
+    "Newton": "sosbands.core.solvers",
+    "SDP": "sosbands.core.solvers",
+    "Solution": "sosbands.core.solvers",
+    "Solver": "sosbands.core.solvers",
+    "Status": "sosbands.core.solvers",
     "load": "sosbands.persistence",
     "save": "sosbands.persistence",
-    "tune_score": "sosbands.score_tuning",
+    "tune_score": "sosbands.learning.score_tuning",
 }
 
 __all__ = [

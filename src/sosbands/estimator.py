@@ -14,20 +14,20 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sosbands.calibrator import Calibrator, learn_folds
 from sosbands.conformal import (
     ClusteredCalibration,
     GroupCalibration,
     PlusCalibration,
     checked_levels,
 )
-from sosbands.inputs import row_blocks
-from sosbands.learned_band import BandLearner, LearnedBand
+from sosbands.learning.calibrator import Calibrator, learn_folds
+from sosbands.learning.encoding import row_blocks
+from sosbands.learning.folds import calibration_split, numbered
+from sosbands.learning.learned_band import BandLearner, LearnedBand
+from sosbands.learning.settings import BandSettings
+from sosbands.learning.validation import check_limits, fitting_rows, new_rows
 from sosbands.notices import warn_of_frozen, warn_of_shortage, warn_of_status, warn_of_unseen
-from sosbands.settings import BandSettings
-from sosbands.splits import calibration_split, numbered
 from sosbands.types import Array, Indices
-from sosbands.validation import check_limits, fitting_rows, new_rows
 
 _MODES = ("split", "cv+", "localized", None)
 

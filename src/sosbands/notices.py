@@ -14,7 +14,7 @@ from sosbands.conformal import (
     Groups,
     SignedCalibration,
 )
-from sosbands.solvers import Solution, Status
+from sosbands.core.solvers import Solution, Status
 
 
 def warn_of_frozen() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sosbands.cli.cells import categories, numbers
 from sosbands.cli.numerals import numerals
-from sosbands.tables import CsvFormat, TableError
+from sosbands.cli.tables import CsvFormat, TableError
 
 
 def column(*cells, dtype=object):

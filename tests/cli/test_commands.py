@@ -63,8 +63,8 @@ def test_the_demo_says_how_good_it_is_and_names_an_extra_that_is_absent(
 def test_an_evaluation_is_that_of_the_library(sosbands, folder, model):
     shown = sosbands("evaluate", model, folder / "new.csv", "--level", 0.8, "--json")
     from sosbands.cli.models import load_model
-    from sosbands.cli.rows import read_labelled
-    from sosbands.tables import CsvFormat
+    from sosbands.cli.row_files import read_labelled
+    from sosbands.cli.tables import CsvFormat
 
     columns = load_model(str(model), ()).columns
     rows = read_labelled(str(folder / "new.csv"), columns, CsvFormat(), drop_missing=False)

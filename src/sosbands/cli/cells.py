@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli.numerals import Numerals, nearly_a_number, numerals
+from sosbands.cli.tables import CsvFormat, RowError
 from sosbands.quoting import quoted
-from sosbands.tables import CsvFormat, RowError
 from sosbands.types import Array
 
 # Cells that are read by one call: enough that the call does not count.

@@ -129,7 +129,7 @@ def reading_options(body: Callable[..., Any]) -> Callable[..., Any]:
     def command(
         *args: Any, sep: str | None, decimal: str, thousands: str, encoding: str, **kwargs: Any
     ) -> Any:
-        from sosbands.tables import CsvFormat
+        from sosbands.cli.tables import CsvFormat
 
         between = "\t" if sep == r"\t" else sep  # which shells make hard to type
         return body(*args, form=CsvFormat(between, encoding, decimal, thousands), **kwargs)

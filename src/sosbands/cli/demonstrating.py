@@ -58,8 +58,8 @@ def demo(folder: Path) -> None:
 def _draw(model: BandRegressor, truth: Case, X: Any, y: Any, path: str) -> str:
     from matplotlib.figure import Figure
 
+    from sosbands.persistence.replacing import replacing
     from sosbands.plotting import BandDisplay
-    from sosbands.tables import replacing
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")  # not pyplot's: no window opens
     axes = figure.subplots()
@@ -71,7 +71,7 @@ def _draw(model: BandRegressor, truth: Case, X: Any, y: Any, path: str) -> str:
 
 
 def _write(table: Any, path: str) -> str:
-    from sosbands.tables import writer
+    from sosbands.cli.tables import writer
 
     with writer(path) as write:
         write(table)

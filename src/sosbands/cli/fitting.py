@@ -25,7 +25,7 @@ from sosbands.cli.command import (
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.rows import LabelledRows
+    from sosbands.cli.row_files import LabelledRows
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
@@ -92,7 +92,7 @@ def fit(
     text are taken for categories. Prints how good the intervals are on rows held out.
     """
     from sosbands.cli.models import fresh_model, save_model
-    from sosbands.cli.rows import read_training
+    from sosbands.cli.row_files import read_training
 
     rows = read_training(data, form=form, **choices)
     train, test = _split(rows, test_size, seed)

@@ -63,7 +63,7 @@ def evaluate(
     Coverage, width and interval score, and whether coverage holds everywhere.
     """
     from sosbands.cli.models import load_model
-    from sosbands.cli.rows import read_labelled
+    from sosbands.cli.row_files import read_labelled
     from sosbands.evaluation import evaluate as judge
 
     stored = load_model(model, trust).predicting(target)
@@ -107,7 +107,7 @@ def report(
     page is one file that needs no network.
     """
     from sosbands.cli.models import load_model
-    from sosbands.cli.rows import read_labelled
+    from sosbands.cli.row_files import read_labelled
     from sosbands.report import write_report
 
     stored = load_model(model, trust).predicting(target)
@@ -152,8 +152,8 @@ def compare(
     (CQR). All learn from the same rows of DATA, and are judged on others.
     """
     from sosbands.cli.models import make_estimator
-    from sosbands.cli.rows import read_training
-    from sosbands.comparison import compare as compared
+    from sosbands.cli.row_files import read_training
+    from sosbands.evaluation.comparison import compare as compared
 
     rows = read_training(data, form=form, **choices)
     table = compared(

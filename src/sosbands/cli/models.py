@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from sosbands.cli.columns import Columns
 from sosbands.cli.command import METADATA
+from sosbands.cli.table_columns import Columns
 from sosbands.estimator import BandRegressor
 from sosbands.quoting import quoted
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.tables import CsvFormat
+from sosbands.cli.tables import CsvFormat
 from sosbands.types import Array
 
 # Around a number; some are typed by accident, or by programs that align.

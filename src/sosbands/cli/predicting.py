@@ -65,9 +65,9 @@ def predict(
     """
     from sosbands.cli.models import load_model
     from sosbands.cli.predictor import Predictor
-    from sosbands.cli.rows import naming_lines
+    from sosbands.cli.row_files import naming_lines
+    from sosbands.cli.tables import is_parquet, named, read_blocks, writer
     from sosbands.quoting import listed, quoted
-    from sosbands.tables import is_parquet, named, read_blocks, writer
 
     stored = load_model(model, trust)
     predictor = Predictor(

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli.models import StoredModel
+from sosbands.cli.tables import CsvFormat, RowError, TableError
 from sosbands.quoting import listed
-from sosbands.tables import CsvFormat, RowError, TableError
 from sosbands.types import Array, Mask
 
 # Unseen categories that are remembered: there may be as many as rows.

@@ -16,10 +16,10 @@ from sosbands.conformal.calibration import (
     WeightedCalibration,
     named,
 )
-from sosbands.conformal.family import IntervalFamily
-from sosbands.conformal.levels import checked_levels, order_rank, rows_needed
+from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.localized import LocalizedCalibration, effective_bandwidth, normals_of
 from sosbands.conformal.plus import PlusCalibration, guarantee
+from sosbands.conformal.ranks import checked_levels, order_rank, rows_needed
 
 __all__ = [
     "Calibration",

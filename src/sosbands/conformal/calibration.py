@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sosbands.conformal.levels import checked_levels, exact_level, order_rank, row_shortage
+from sosbands.conformal.ranks import checked_levels, exact_level, order_rank, row_shortage
 from sosbands.types import Array, Indices
 
 Groups: TypeAlias = NDArray[np.object_]

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from sosbands.conformal.calibration import SLACK, Calibration, picked
-from sosbands.conformal.levels import checked_levels
+from sosbands.conformal.ranks import checked_levels
 from sosbands.types import Array
 
 # Entries of the largest temporary: 8 MB of floats.

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from sosbands.conformal.calibration import checked_scores
-from sosbands.conformal.family import IntervalFamily
-from sosbands.conformal.levels import checked_levels, order_rank, row_shortage
+from sosbands.conformal.families import IntervalFamily
+from sosbands.conformal.ranks import checked_levels, order_rank, row_shortage
 from sosbands.types import Array, Indices
 
 # A selection passes over its arrays many times: they stay in the processor's cache.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from sosbands.evaluation.judged_rows import PredictedRows
 from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
-from sosbands.evaluation.rows import PredictedRows
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from sosbands.core.problem import BandProblem, _zero_mean
+from sosbands.core.solvers import Status
 from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
-from sosbands.problem import BandProblem, _zero_mean
-from sosbands.solvers import Status
 
 # Of the training rows a file holds no more than how many columns they had.
 ROWS_OF_PROBLEM = ("y", "mean_values", "mean_function", "landmarks")

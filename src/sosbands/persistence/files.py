@@ -65,7 +65,7 @@ def save(
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: give the name of a file in it")
     data = _written(model, dict(metadata or {}), _names(trusted))
-    from sosbands.tables import replacing
+    from sosbands.persistence.replacing import replacing
 
     with replacing(fspath(path)) as temporary:
         Path(temporary).write_bytes(data)

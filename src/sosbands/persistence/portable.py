@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from sosbands.core.problem import BandProblem
+from sosbands.core.solvers import Status
 from sosbands.persistence.boosting import categories_of
-from sosbands.persistence.types import kind_of
-from sosbands.problem import BandProblem
-from sosbands.solvers import Status
+from sosbands.persistence.listed_types import kind_of
 
 
 def portable(model: Any) -> Any:

@@ -18,9 +18,9 @@ from sklearn.utils import Bunch
 
 from sosbands.persistence.archive import ModelFileError
 from sosbands.persistence.arrays import read_array
+from sosbands.persistence.listed_types import FUNCTIONS, KINDS, SCALARS
 from sosbands.persistence.schema import RANDOM, Node, is_node, kept_attributes, name_of
 from sosbands.persistence.trees import compiled_tree
-from sosbands.persistence.types import FUNCTIONS, KINDS, SCALARS
 
 # Nodes within nodes: pipelines in pipelines have some sixty.
 _DEEPEST = 200

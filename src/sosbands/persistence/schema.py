@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sosbands.persistence.archive import ModelFileError
-from sosbands.persistence.types import FUNCTIONS, KINDS, SCALARS, TREE
+from sosbands.persistence.listed_types import FUNCTIONS, KINDS, SCALARS, TREE
 
 Node: TypeAlias = dict[str, Any]
 

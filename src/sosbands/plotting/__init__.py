@@ -8,6 +8,6 @@ drawn display has `ax_`, `figure_` and its artists, by names that end in an unde
 from sosbands.plotting.bands import BandDisplay
 from sosbands.plotting.coverage import CoverageDisplay
 from sosbands.plotting.marks import BandValues
-from sosbands.plotting.tuning import TuningDisplay
+from sosbands.plotting.tuning_display import TuningDisplay
 
 __all__ = ["BandDisplay", "BandValues", "CoverageDisplay", "TuningDisplay"]

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import checked_levels, named
+from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import coverage
 from sosbands.plotting import columns, marks
 from sosbands.plotting.marks import BandValues
 from sosbands.plotting.style import BLUE, Style, legend_beside, own_axes
 from sosbands.types import Array, Indices
-from sosbands.validation import labelled_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.estimator import BandRegressor
-from sosbands.inputs import is_frame
+from sosbands.learning.encoding import is_frame
 from sosbands.quoting import listed, quoted
 from sosbands.types import Array
 

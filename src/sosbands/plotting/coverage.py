@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from sosbands.conformal import checked_levels
 from sosbands.evaluation.chance import binomial_bounds
+from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import clusters, coverage, width_bins
 from sosbands.plotting import columns
 from sosbands.plotting.style import BLUE, INK, Style, own_axes, styled
 from sosbands.types import Array, Indices
-from sosbands.validation import labelled_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

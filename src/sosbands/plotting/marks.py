@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sosbands.evaluation.rows import FAR
+from sosbands.evaluation.judged_rows import FAR
 from sosbands.plotting.style import INK, PALE, VERMILION, Style, styled, tint
 from sosbands.types import Array, Mask
 

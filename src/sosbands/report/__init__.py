@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from sosbands.evaluation import PredictedRows
+from sosbands.persistence.replacing import replacing
 from sosbands.report.contents import contents
 from sosbands.report.page import assemble, plotly_script
-from sosbands.tables import replacing
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor

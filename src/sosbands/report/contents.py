@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sosbands.evaluation import Evaluation, PredictedRows
-from sosbands.evaluation.rows import FAR
+from sosbands.evaluation.judged_rows import FAR
 from sosbands.report import band_figures, diagnostic_figures, sections
 from sosbands.report.drawn import DrawnRows, band_along
 from sosbands.report.markup import count, shortened

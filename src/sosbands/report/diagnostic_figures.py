@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sosbands.evaluation import Evaluation, PartCoverage
-from sosbands.evaluation.search import SearchPicture, shortest
+from sosbands.evaluation.tuning_path import SearchPicture, shortest
 from sosbands.report import traces
 from sosbands.report.markup import asked, count, escaped, number, percent, shortened, table
 from sosbands.report.traces import HIT, INK, MISS, MUTED, Figure, Trace

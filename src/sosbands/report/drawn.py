@@ -10,8 +10,8 @@ import numpy as np
 
 from sosbands.dependence import distance_correlation
 from sosbands.evaluation import PredictedRows
-from sosbands.evaluation.rows import FAR
-from sosbands.inputs import is_frame
+from sosbands.evaluation.judged_rows import FAR
+from sosbands.learning.encoding import is_frame
 from sosbands.types import Array, Indices, Mask
 
 if TYPE_CHECKING:

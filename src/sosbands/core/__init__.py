@@ -1,0 +1,1 @@
+"""The convex problem, from kernels to certified solutions; NumPy, SciPy and threadpoolctl alone."""

@@ -1,0 +1,247 @@
+"""Explicit features of a kernel: K ≈ ΦΦᵀ from a few landmark rows, exact to a tolerance.
+
+A smooth kernel over n rows has a numerical rank p ≪ n. A pivoted Cholesky factorisation finds p
+landmark rows P such that Φ = K(X, P) L⁻ᵀ, with LLᵀ = K(P, P), reproduces every diagonal entry of K
+to ``tol``. New points cost one product with L⁻ᵀ, and no jitter is ever added.
+
+If fewer features are wanted, they are the principal directions of those of more landmarks: which
+rows are landmarks then hardly matters. Rows whose claims to be a pivot are equal but for rounding
+are tried in a fixed order, so that rounding never chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, lapack
+
+from sosbands.core.kernels import Kernel
+from sosbands.types import Array, Indices
+
+# Kernel blocks of about this many entries stay in the processor's cache.
+_BLOCK_ENTRIES = 1 << 16
+# Rows among which pivots are sought in one go; their Gram matrix is formed.
+_CANDIDATES = 250
+_MOST_CANDIDATES = 4000
+# The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
+_DEFAULT_ENTRIES = 250_000_000
+_DEFAULT_RANK = 3000
+# Landmarks for each feature that is kept, if not all of them are, and the most of them.
+_LANDMARKS_PER_FEATURE, _LANDMARKS = 4, 500
+# Claims to be the next pivot that differ by less than this share are equal.
+_EQUAL_CLAIMS = 1e-3
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The map x ↦ φ(x) = Wᵀk(P, x) with ⟨φ(x), φ(x′)⟩ ≈ k(x, x′).
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel that is factorised.
+    landmarks : array of shape (p, d)
+        The rows P.
+    whitening : array of shape (p, r)
+        W: L⁻ᵀ with LLᵀ = K(P, P), or some directions of it.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    whitening: Array
+
+    @classmethod
+    def of(cls, kernel: Kernel, landmarks: Array, factor: Array) -> Features:
+        """From the lower triangular L (a product with L⁻ᵀ is faster than a triangular solve)."""
+        inverse, _ = lapack.dtrtri(factor, lower=1)
+        return cls(kernel, landmarks, np.ascontiguousarray(np.tril(inverse).T))
+
+    @property
+    def rank(self) -> int:
+        """Number of features r."""
+        return int(self.whitening.shape[1])
+
+    def transform(self, X: Array) -> Array:
+        """Features of shape (n, r), computed in blocks of rows."""
+        return self.rows_and_norms(X)[0]
+
+    def rows_and_norms(self, X: Array) -> tuple[Array, Array]:
+        """Features φ(x) and ‖φ(x)‖², in one pass over the blocks."""
+        rows, norms = np.empty((len(X), self.rank)), np.empty(len(X))
+        for block in self._blocks(len(X)):
+            image = np.matmul(
+                self.kernel(X[block], self.landmarks), self.whitening, out=rows[block]
+            )
+            np.einsum("ij,ij->i", image, image, out=norms[block])
+        return rows, norms
+
+    def linear_form(self, X: Array, z: Array) -> Array:
+        """⟨z, φ(x)⟩ of shape (n,), in blocks and without the features."""
+        out, weights = np.empty(len(X)), self.whitening @ z
+        for block in self._blocks(len(X)):
+            np.matmul(self.kernel(X[block], self.landmarks), weights, out=out[block])
+        return out
+
+    def quadratic_form(self, X: Array, R: Array) -> Array:
+        """‖Rᵀφ(x)‖² of shape (n,), in blocks and without the features."""
+        out, weights = np.empty(len(X)), self.whitening @ R
+        for block in self._blocks(len(X)):
+            image = self.kernel(X[block], self.landmarks) @ weights
+            np.einsum("ij,ij->i", image, image, out=out[block])
+        return out
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Rows whose kernel block stays in the processor's cache."""
+        size = max(64, _BLOCK_ENTRIES // len(self.landmarks))
+        return (slice(start, start + size) for start in range(0, n, size))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Features φᵢ of the training rows, ‖φᵢ‖², and the fraction of the trace that is left out."""
+
+    features: Features
+    rows: Array
+    squared_norms: Array
+    trace_residual: float
+
+    def take(self, rows: Indices) -> FeatureRows:
+        """The features of some of the rows."""
+        return FeatureRows(
+            self.features, self.rows[rows], self.squared_norms[rows], self.trace_residual
+        )
+
+
+def factorize(
+    kernel: Kernel, X: Array, *, tol: float = 1e-10, max_rank: int | None = None
+) -> FeatureRows:
+    """Pivoted Cholesky features of all rows of X.
+
+    Pivots are sought among a sample of rows; every row is then checked, and rows that the pivots do
+    not reproduce to ``tol`` (relative to the largest diagonal entry) join the sample.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array of shape (n, d)
+    tol : float
+        Largest diagonal residual, relative to max k(x, x).
+    max_rank : int, optional
+        Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
+    """
+    cap = _rank_cap(len(X), max_rank)
+    order = trial_order(len(X))
+    diagonal = kernel.diagonal(X)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
+    pool = min(len(X), _CANDIDATES)
+    candidates = order[:pool]
+    while True:
+        landmarks, factor, reached = _pivots(kernel, X, candidates, threshold, cap)
+        # Too many pivots for the pool: most of what is missing is elsewhere, so do not check yet.
+        if pool < min(len(X), 4 * len(landmarks), _MOST_CANDIDATES):
+            pool = min(len(X), 4 * len(landmarks), _MOST_CANDIDATES)
+            candidates = order[:pool]
+            continue
+        features = Features.of(kernel, X[landmarks], factor)
+        if len(candidates) == len(X):
+            rows = np.empty_like(reached)
+            rows[candidates] = reached
+            return _feature_rows(features, rows, _norms(rows), diagonal)
+        made = _feature_rows(features, *features.rows_and_norms(X), diagonal)
+        residual = diagonal - made.squared_norms
+        residual[candidates] = 0.0  # tried already: what they show is rounding
+        missed = order[residual[order] > 10 * threshold]
+        if len(landmarks) >= cap or not len(missed):
+            return made
+        count = min(max(pool, len(missed) // 10), _MOST_CANDIDATES - len(landmarks))
+        worst = np.argsort(-residual[missed], kind="stable")[:count]
+        candidates = np.concatenate([landmarks, missed[worst]])
+
+
+def trial_order(n: int) -> Indices:
+    """Who is tried first as a landmark, and who goes first among equals; all are verified."""
+    return np.random.default_rng(0).permutation(n)
+
+
+def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: int) -> FeatureRows:
+    """At most `rank` features: the directions in which those of more landmarks vary most."""
+    landmarks = min(max(rank, _LANDMARKS), _LANDMARKS_PER_FEATURE * rank)
+    made = factorize(kernel, X, tol=tol, max_rank=landmarks)
+    if made.features.rank <= rank:
+        return made
+    directions = np.linalg.eigh(made.rows.T @ made.rows)[1][:, : -rank - 1 : -1]
+    whitening = np.ascontiguousarray(made.features.whitening @ directions)
+    features = Features(kernel, made.features.landmarks, whitening)
+    rows = made.rows @ directions
+    return _feature_rows(features, rows, _norms(rows), kernel.diagonal(X))
+
+
+def _norms(rows: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def _feature_rows(features: Features, rows: Array, norms: Array, diagonal: Array) -> FeatureRows:
+    """Rows with the fraction of the trace that they leave out."""
+    left_out = float(np.maximum(diagonal - norms, 0.0).sum())
+    return FeatureRows(features, rows, norms, left_out / max(float(diagonal.sum()), _TINY))
+
+
+def landmark_features(
+    kernel: Kernel, X: Array, landmarks: Array, *, tol: float = 1e-10
+) -> FeatureRows:
+    """Features spanned by given landmark points (Nyström); repeated landmarks are dropped."""
+    diagonal = kernel.diagonal(landmarks)
+    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
+    everyone = np.arange(len(landmarks))
+    chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
+    features = Features.of(kernel, landmarks[chosen], factor)
+    return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+
+
+def full_features(kernel: Kernel, X: Array) -> FeatureRows:
+    """The paper's V: a full Cholesky factor of K, with the smallest jitter that makes it exist."""
+    gram = kernel(X, X)
+    size = max(float(np.trace(gram)) / len(X), _TINY)
+    for jitter in (0.0, *(10.0**k for k in range(-14, -5))):
+        try:
+            factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
+        except LinAlgError:
+            continue
+        features = Features.of(kernel, X, factor)
+        return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+    raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
+
+
+def _rank_cap(n: int, max_rank: int | None) -> int:
+    if max_rank is None:
+        return min(n, _DEFAULT_RANK, max(100, _DEFAULT_ENTRIES // n))
+    if max_rank < 1:
+        raise ValueError(f"max_rank must be at least 1, got {max_rank!r}")
+    return min(n, max_rank)
+
+
+def _pivots(
+    kernel: Kernel, X: Array, candidates: Indices, threshold: float, cap: int
+) -> tuple[Indices, Array, Array]:
+    """Pivots among the candidates, their Cholesky factor, and the features of all candidates.
+
+    Every pivot is a row that the ones before it reproduce worst; of equals, the first candidate.
+    """
+    rows = X[candidates]
+    gram = kernel(rows, rows)
+    np.fill_diagonal(gram, kernel.diagonal(rows))  # not 1 ± rounding, which would choose
+    # LAPACK takes the largest of the claims: they are scaled, and the scale is undone.
+    claim = np.linspace(1.0, 1.0 - _EQUAL_CLAIMS, len(rows))
+    gram *= claim
+    gram *= claim[:, None]
+    packed, order, rank, _ = lapack.dpstrf(gram.T, tol=threshold, lower=1, overwrite_a=1)
+    if rank == 0:  # the kernel vanishes on every candidate: one feature that is zero
+        return candidates[:1], np.ones((1, 1), order="F"), np.zeros((len(candidates), 1))
+    rank, order = min(int(rank), cap), order - 1
+    reached = np.tril(packed[:, :rank]) / claim[order, None]
+    features = np.empty_like(reached)
+    features[order] = reached
+    return candidates[order[:rank]], np.asfortranarray(reached[:rank]), features

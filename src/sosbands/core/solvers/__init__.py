@@ -1,0 +1,18 @@
+"""Three solvers: `Newton` (default), `Accelerated` (the paper's) and `SDP` (CVXPY)."""
+
+from sosbands.core.solvers.accelerated import Accelerated
+from sosbands.core.solvers.base import Candidate, Certificate, Clock, Solution, Solver, Status
+from sosbands.core.solvers.newton import Newton
+from sosbands.core.solvers.sdp import SDP
+
+__all__ = [
+    "SDP",
+    "Accelerated",
+    "Candidate",
+    "Certificate",
+    "Clock",
+    "Newton",
+    "Solution",
+    "Solver",
+    "Status",
+]

@@ -1,0 +1,348 @@
+"""One interface for every solver: `Solver.solve(problem) -> Solution`, one loop, one certificate.
+
+A solver supplies candidates (a dual point and the primal point recovered from it) as it goes; the
+loop here repairs and certifies them, counts, keeps the history and decides when to stop. It takes
+nothing on trust: values, feasibility and gap are computed here from the candidate's numbers.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+
+from sosbands.core.gap import Gaps
+from sosbands.core.primal import Feasible, Point, evaluate, relative_gap, repair
+from sosbands.core.problem import BandProblem, Basis, checked_array
+from sosbands.types import Array
+
+
+class Status(Enum):
+    """How a solve ended; the value is advice for the user."""
+
+    CONVERGED = "the certified gap is within the tolerance"
+    ZERO_SCALE = (
+        "f = 0 is optimal: width_weight is too small beside trace_penalty for this "
+        "training_coverage; raise width_weight or lower trace_penalty"
+    )
+    ITERATION_LIMIT = (
+        "the iteration limit came first; the gap says how far the solution is: raise max_iter, or "
+        "tol"
+    )
+    STALLED = (
+        "no more progress: rounding errors, or diverging steps; the gap says how far the solution "
+        "is: raise tol, or bring the weights and penalties closer to each other"
+    )
+    INFEASIBLE = (
+        "no f can cover a row where every feature of the scale kernel vanishes; give the kernel an "
+        "offset, raise max_rank, or allow misses with training_coverage < 1"
+    )
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the solution is certified to the tolerance asked for."""
+        return self in (Status.CONVERGED, Status.ZERO_SCALE)
+
+
+@dataclass
+class Clock:
+    """Seconds by phase."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A solver's proposal: a dual point, and the primal point that belongs to it.
+
+    Attributes
+    ----------
+    point : Point
+        Not necessarily feasible; the loop repairs it.
+    multipliers : array of shape (sides, n)
+        Γ; the loop brings it into its box, from 0 to C.
+    theta : float
+        The multiplier of ‖m‖² ≤ s; the loop takes 0 for less.
+    iterations : int
+        Inner iterations so far.
+    verdict : Status, optional
+        Set when the solver cannot go on.
+    """
+
+    point: Point
+    multipliers: Array
+    theta: float
+    iterations: int
+    verdict: Status | None = None
+
+    @classmethod
+    def zero(
+        cls,
+        problem: BandProblem,
+        basis: Basis,
+        *,
+        iterations: int = 0,
+        verdict: Status | None = None,
+    ) -> Candidate:
+        """m = 0, f = 0, no multipliers: where nothing is to be covered, or nothing was found."""
+        multipliers = np.zeros((problem.sides, problem.n))
+        return cls(Point.zero(basis), multipliers, 0.0, iterations, verdict=verdict)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What proves a solution: a dual value, a feasible primal value, and the gap between them.
+
+    Attributes
+    ----------
+    dual_value, primal_value : float
+        D(Γ, θ) ≤ optimum ≤ the objective of the returned, feasible point. Where the fit is many
+        times the band, the gap is more accurate than the difference of these two.
+    gap : float
+        (p − d) / (p − (a/n)‖r‖²).
+    violation : float
+        Largest unmet requirement before the repair, as a fraction of the largest requirement; 0
+        for a soft band, where misses are part of the value.
+    iterations : int
+        Inner iterations in total.
+    active_rows : int
+        Rows with a positive multiplier.
+    rank : int
+        Rank of A, summed over the sides.
+    trace_residual : float
+        What the features leave out of the kernels' traces: the gap holds on their span.
+    seconds : dict
+        Time by phase.
+    """
+
+    dual_value: float
+    primal_value: float
+    gap: float
+    violation: float
+    iterations: int
+    active_rows: int
+    rank: int
+    trace_residual: float
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A solved band problem."""
+
+    problem: BandProblem
+    status: Status
+    point: Point
+    multipliers: Array
+    theta: float
+    certificate: Certificate
+    history: tuple[tuple[int, float], ...]
+
+    def __repr__(self) -> str:
+        """One line: status, gap and problem."""
+        return f"Solution({self.status.name}, gap={self.gap:.1e}, {self.problem!r})"
+
+    @property
+    def dual_value(self) -> float:
+        """D(Γ, θ), a lower bound of the optimum."""
+        return self.certificate.dual_value
+
+    @property
+    def primal_value(self) -> float:
+        """The objective of the returned feasible point."""
+        return self.certificate.primal_value
+
+    @property
+    def gap(self) -> float:
+        """Certified relative gap."""
+        return self.certificate.gap
+
+    def mean(self, X: Array) -> Array:
+        """m at new points, of shape (n,)."""
+        X = self._inputs(X)
+        if self.point.basis.mean is None or self.point.z is None:
+            if self.problem.mean_function is None:
+                raise ValueError(
+                    "the mean was given by its values at the training rows; pass a function as "
+                    "BandProblem.from_data(mean=...) to have it at new points"
+                )
+            return checked_array("mean", self.problem.mean_function(X), ndim=1)
+        return self.point.basis.mean.features.linear_form(X, self.point.z)
+
+    def scale(self, X: Array) -> Array:
+        """√f at new points, of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
+        X = self._inputs(X)
+        parts = zip(self.point.basis.scales, self.point.factors, strict=True)
+        values = [part.features.quadratic_form(X, R) for part, R in parts]
+        return np.sqrt(values[0]) if self.problem.symmetric else np.column_stack(values)
+
+    def _inputs(self, X: Array) -> Array:
+        X = checked_array("X", X, ndim=2)
+        if X.shape[1] != self.problem.X.shape[1]:
+            raise ValueError(f"X must have shape (n, {self.problem.X.shape[1]}), got {X.shape}")
+        return X
+
+
+def number(value: object) -> float:
+    """A setting as a number; NaN, which no range holds, if it is none."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return float(value) if is_number else np.nan  # type: ignore[arg-type]
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise an error if a setting is not a whole number from 1 on."""
+    if not isinstance(value, Integral) or not number(value) >= 1:
+        raise ValueError(f"{name} must be at least 1 and whole, got {value!r}")
+
+
+class Solver(ABC):
+    """Turns a `BandProblem` into a `Solution`.
+
+    Subclasses are frozen dataclasses with fields ``tol`` (certified relative gap) and ``max_iter``.
+    """
+
+    tol: float
+    max_iter: int
+    needs_ridge: ClassVar[bool] = True
+
+    def _check_settings(self) -> None:
+        if not 0 < number(self.tol) < 1:
+            raise ValueError(f"tol must be in (0, 1), got {self.tol!r}: 1e-6 is a small gap")
+        check_count("max_iter", self.max_iter)
+
+    @abstractmethod
+    def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
+        """Yield better and better candidates; the last one may carry a verdict."""
+
+    def solve(self, problem: BandProblem) -> Solution:
+        """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        if not isinstance(problem, BandProblem):
+            raise TypeError(f"solve takes a BandProblem, got {type(problem).__name__}")
+        if problem.n == 0:
+            raise ValueError("the problem has no rows, as that of a model from a file: fit again")
+        if self.needs_ridge and problem.ridge_penalty == 0:
+            raise ValueError(
+                "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"
+            )
+        clock, history = Clock(), []
+        best: Certified | None = None
+        gaps = Gaps(problem)
+        status = Status.STALLED
+        nothing = not problem.targets.any()  # to cover: relative accuracy would mean nothing either
+        proposals = (
+            iter([Candidate.zero(problem, problem.basis)])
+            if nothing
+            else self.candidates(problem, clock)
+        )
+        for candidate in proposals:
+            with clock.phase("certificate"):
+                certified = self._certified(gaps, candidate)
+            gap = certified.gap
+            history.append((candidate.iterations, gap))
+            if best is None or gap <= best.gap:
+                best = certified
+            if gap <= self.tol:
+                status = Status.CONVERGED
+                break
+            if candidate.verdict is not None:
+                # That the tolerance is met is not for the solver to say.
+                status = Status.STALLED if candidate.verdict.optimal else candidate.verdict
+                break
+            if candidate.iterations >= self.max_iter:
+                status = Status.ITERATION_LIMIT
+                break
+        if best is None:
+            raise RuntimeError(f"{type(self).__name__} proposed no candidate")
+        return _solution(problem, status, best, tuple(history), clock)
+
+    def _certified(self, gaps: Gaps, candidate: Candidate) -> Certified:
+        """Repair a candidate, bring its multipliers into their box, and measure the gap."""
+        problem, point, name = gaps.problem, candidate.point, type(self).__name__
+        if not any(point.basis is vars(problem).get(own) for own in ("basis", "full_basis")):
+            raise ValueError(
+                f"{name} proposed a point on features that are not the problem's: use its basis "
+                "or its full_basis"
+            )
+        shape = (problem.sides, problem.n)
+        if np.shape(candidate.multipliers) != shape:
+            raise ValueError(
+                f"{name} proposed multipliers of shape {np.shape(candidate.multipliers)}: "
+                f"this problem has {shape}"
+            )
+        multipliers = np.clip(candidate.multipliers, 0.0, problem.multiplier_bound)
+        theta = 0.0 if point.basis.mean is None else max(candidate.theta, 0.0)
+        feasible = repair(problem, evaluate(problem, point))
+        difference = np.inf
+        if np.isfinite(theta) and np.all(np.isfinite(multipliers)):
+            difference = gaps.between(feasible, multipliers, theta)
+        gap = relative_gap(problem, feasible.value, difference)
+        return Certified(gap, difference, feasible, multipliers, theta)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A repaired candidate with its relative gap and p − d."""
+
+    gap: float
+    difference: float
+    feasible: Feasible
+    multipliers: Array
+    theta: float
+
+
+def _solution(
+    problem: BandProblem,
+    status: Status,
+    best: Certified,
+    history: tuple[tuple[int, float], ...],
+    clock: Clock,
+) -> Solution:
+    feasible = best.feasible
+    largest = max(float(best.multipliers.max()), np.finfo(float).tiny)
+    active = np.any(best.multipliers > 1e-6 * largest, axis=0)
+    rank = sum(_rank(R) for R in feasible.point.factors)
+    if status is Status.CONVERGED and rank == 0 and np.any(problem.targets):
+        status = Status.ZERO_SCALE
+    certificate = Certificate(
+        dual_value=feasible.value.total - best.difference,
+        primal_value=feasible.value.total,
+        gap=best.gap,
+        violation=feasible.violation,
+        iterations=history[-1][0],
+        active_rows=int(active.sum()),
+        rank=rank,
+        trace_residual=feasible.point.basis.trace_residual,
+        seconds={**clock.seconds, "total": sum(clock.seconds.values())},
+    )
+    return Solution(
+        problem,
+        status,
+        feasible.point,
+        best.multipliers,
+        best.theta,
+        certificate,
+        history,
+    )
+
+
+def _rank(R: Array) -> int:
+    """Numerical rank of A = RRᵀ."""
+    squared = np.linalg.eigvalsh(R.T @ R if R.shape[1] <= R.shape[0] else R @ R.T)
+    return int(np.sum(squared > 1e-6 * squared[-1])) if len(squared) and squared[-1] > 0 else 0

@@ -1,0 +1,184 @@
+"""Newton: path following on a working set of rows, the default solver.
+
+At the optimum few rows carry a multiplier strictly inside its box. The solver follows the central
+path (see `path`) on such rows only, checks all others in one pass, lets those that are
+on the wrong side of the band join, and repeats. Multipliers outside the working set stay at 0, or
+at C for the rows that a soft band misses. A coarse problem on a sample of the rows starts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sosbands.core.dual import shrunk
+from sosbands.core.gap import Gaps
+from sosbands.core.primal import (
+    Fit,
+    evaluate,
+    relative_gap,
+    repair,
+    uncoverable,
+    zero_level,
+)
+from sosbands.core.problem import BandProblem
+from sosbands.core.solvers.base import Candidate, Clock, Solution, Solver, Status
+from sosbands.core.solvers.path import State, follow
+from sosbands.core.solvers.reduction import Reduction, Restricted
+from sosbands.core.solvers.units import Normalised
+from sosbands.core.solvers.working_set import WorkingSet
+from sosbands.core.threads import one_blas_thread
+from sosbands.types import Array
+
+_FEW_ROWS = 180  # up to here all rows move at once
+_SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
+_FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
+# Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
+# have started with too many rows at C can take ten times as long to undo.
+_COARSE_TOL = 0.003
+_ELSEWHERE = 30.0  # how much further up the path a solution of another problem is taken up
+_PATIENCE = 2  # rounds without progress that are forgiven
+# A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
+# recover from M, then to where it is just possible; each time the certificate is the problem's own.
+_LEAST_RIDGES = (1e-8, 1e-10)
+
+
+@dataclass(frozen=True)
+class Newton(Solver):
+    """Second-order solver on a working set, for any number of rows.
+
+    Parameters
+    ----------
+    tol : float, default=1e-6
+        Certified relative gap to reach.
+    max_iter : int, default=1000
+        Largest number of Newton steps.
+    start : Solution, optional
+        Of a similar problem with the same rows and sides, say with another lengthscale: takes the
+        place of the coarse problem that many rows start from, and changes nothing but the time.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    start: Solution | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be met."""
+        self._check_settings()
+        if self.start is not None and not isinstance(self.start, Solution):
+            raise TypeError(f"start must be a Solution, got {type(self.start).__name__}")
+
+    def solve(self, problem: BandProblem) -> Solution:
+        """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        with one_blas_thread():
+            return super().solve(problem)
+
+    def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
+        """Yield one candidate per pass over all rows."""
+        with clock.phase("features"):
+            basis = problem.basis
+        if uncoverable(problem, basis):
+            yield Candidate.zero(problem, basis, verdict=Status.INFEASIBLE)
+            return
+        steps = 0
+        for least_ridge in _LEAST_RIDGES:
+            units = Normalised.of(problem, least_ridge=least_ridge)
+            last = not units.perturbed or least_ridge == _LEAST_RIDGES[-1]
+            for candidate in self._rounds(problem, units, clock, steps):
+                steps = candidate.iterations
+                yield candidate if last else replace(candidate, verdict=None)
+            if last:
+                return
+
+    def _rounds(
+        self, problem: BandProblem, units: Normalised, clock: Clock, steps: int
+    ) -> Iterator[Candidate]:
+        with clock.phase("rows"):
+            reduction = Reduction(units)
+        with clock.phase("coarse"):
+            working = self._start(problem, units, reduction)
+        floor = zero_level(problem) / units.value
+        gap, tol, stalls, joined = np.inf, _FIRST_TOL, 0, 1
+        while stalls <= _PATIENCE:
+            # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
+            tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
+            with clock.phase("newton"):
+                # A tenth of the tolerance may go into keeping θ off 0.
+                least_theta = 0.1 * tol * floor / units.bound
+                restricted = reduction.restrict(working.rows, least_theta)
+                outcome = follow(
+                    restricted.restriction,
+                    working.iterate(),
+                    tol=tol,
+                    floor=floor,
+                    max_steps=self.max_iter - steps,
+                )
+            steps += outcome.steps
+            stalls = stalls + 1 if outcome.stalled or not (joined or outcome.steps) else 0
+            last = stalls > _PATIENCE or steps >= self.max_iter
+            with clock.phase("rows"):
+                restricted.tune_shifts(outcome.state)
+                fit = restricted.fit(outcome.state)
+                feasible = repair(problem, fit)
+                multipliers = working.multipliers(outcome.state.gamma)
+                penalty = restricted.penalty(outcome.state)
+                gap = restricted.gap(outcome.state, feasible, multipliers, penalty)
+                proposed = None
+                if gap <= self.tol or last or restricted.exact:
+                    proposed, gap = self._proposed(restricted, outcome.state, multipliers, fit)
+            if proposed is not None:
+                verdict = Status.STALLED if stalls > _PATIENCE else None
+                yield replace(proposed, iterations=steps, verdict=verdict)
+            with clock.phase("rows"):
+                joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
+
+    def _proposed(
+        self, restricted: Restricted, state: State, multipliers: Array, fit: Fit
+    ) -> tuple[Candidate, float]:
+        """The candidate of a state and its gap, on all features."""
+        units = restricted.reduction.units
+        problem, theta = units.problem, units.theta(state.mean.theta)
+        if units.perturbed:
+            multipliers, theta = shrunk(problem, problem.basis, multipliers, theta)
+            gaps = Gaps(problem)
+        else:
+            penalty = restricted.certified_penalty(state)
+
+        def gap_of(fit: Fit) -> float:
+            feasible = repair(problem, fit)
+            if not units.perturbed:
+                return restricted.gap(state, feasible, multipliers, penalty)
+            difference = gaps.between(feasible, multipliers, theta)
+            return relative_gap(problem, feasible.value, difference)
+
+        gap = gap_of(fit)
+        if gap <= self.tol:
+            # Leave out the directions that only the barrier keeps alive, if the gap permits.
+            slim = restricted.fit(state, positive_only=True)
+            if gap_of(slim) <= self.tol:
+                fit = slim
+        return Candidate(fit.point, multipliers, theta, 0), gap
+
+    def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
+        """All rows if they are few; else the rows that a coarse problem finds active."""
+        if self.start is not None and problem.n > _FEW_ROWS:
+            if self.start.multipliers.shape != (problem.sides, problem.n):
+                raise ValueError(
+                    f"start has multipliers of shape {self.start.multipliers.shape}, this problem "
+                    f"has {(problem.sides, problem.n)}: start from one with the same rows and sides"
+                )
+            fit = evaluate(self.start.problem, self.start.point)
+            working = WorkingSet.from_coarse(units, np.arange(problem.n), self.start, fit)
+            working.mu *= _ELSEWHERE
+            return working
+        coarsening = 6 if problem.soft else 16
+        if problem.n <= _FEW_ROWS:
+            return WorkingSet.all_rows(units, reduction)
+        order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
+        extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
+        sample = np.union1d(order[: max(_SAMPLE, problem.n // coarsening)], extreme)
+        coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
+        fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
+        return WorkingSet.from_coarse(units, sample, coarse, fit)

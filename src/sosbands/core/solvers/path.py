@@ -1,0 +1,339 @@
+"""Path following: the barrier dual on a few rows, for a decreasing barrier parameter μ.
+
+Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `core.dual`.
+That is the central path of the primal problem with the barrier −μ log of every slack and of det A,
+so that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-
+dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits longer steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
+
+from sosbands.core.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
+from sosbands.types import Array
+
+_BOUNDARY = 0.95  # fraction of the way to the boundary that a step may go
+_ROOM = 1e-13  # fraction of C that is always left, or C − Γ would lose all its digits
+_CENTRAL = 20.0  # slacks stay within this factor of their central values
+_MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
+_STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
+_MOST_STIFF = 700  # but no more of them than this
+# Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
+# away, so that it need not be followed as closely.
+_NEAR, _NEAR_IN_BOX = 1.0, 20.0
+_IDLE = 40  # steps without progress after which the best state so far is returned
+_CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """The dual on some rows: the mean's part, one part per side, and the box."""
+
+    mean: MeanTerm
+    scales: tuple[ScaleTerm, ...]
+    upper: float
+
+    @property
+    def splits(self) -> list[int]:
+        """Where the stacked multipliers of one side end and those of the next begin."""
+        sizes = [len(term.rows) for term in self.scales]
+        return list(np.cumsum(sizes)[:-1])
+
+    def at(self, gamma: Array, theta: float, mu: float) -> State:
+        """Evaluate everything at (Γ, θ) with smoothing μ."""
+        parts = np.split(gamma, self.splits)
+        scales = tuple(term.at(g, mu) for term, g in zip(self.scales, parts, strict=True))
+        return State(gamma, theta, mu, self.mean.at(gamma, theta), scales)
+
+
+@dataclass(frozen=True)
+class State:
+    """The restriction evaluated at one (Γ, θ, μ)."""
+
+    gamma: Array
+    theta: float
+    mu: float
+    mean: MeanState
+    scales: tuple[ScaleState, ...]
+
+    def smoothed(self, mu: float) -> State:
+        """The same (Γ, θ) with another μ."""
+        return replace(self, mu=mu, scales=tuple(s.smoothed(mu) for s in self.scales))
+
+    @property
+    def surplus(self) -> Array:
+        """f − requirement, stacked over the sides."""
+        return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
+
+    @property
+    def dual_value(self) -> float:
+        """D(Γ, θ), not smoothed."""
+        return self.mean.value - sum(s.penalty for s in self.scales)
+
+    def gap(self, upper: float) -> float:
+        """Primal minus dual value on these rows, as a sum of non-negative terms."""
+        surplus = self.surplus
+        complementarity = float(self.gamma @ np.abs(surplus))
+        if np.isfinite(upper):
+            missed = np.maximum(-surplus, 0.0)
+            complementarity = float(self.gamma @ np.maximum(surplus, 0.0))
+            complementarity += float((upper - self.gamma) @ missed)
+        ball = self.mean.theta * abs(self.mean.slack)
+        return complementarity + ball + sum(s.suboptimality for s in self.scales)
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Multipliers and slacks: σ of Γ ≥ 0, ξ of Γ ≤ C, ρ of the ball."""
+
+    gamma: Array
+    theta: float
+    mu: float
+    slack: Array
+    excess: Array
+    ball: float
+
+
+def central(gamma: Array, theta: float, mu: float, upper: float) -> Iterate:
+    """An iterate whose slacks have their central values."""
+    excess = mu / (upper - gamma) if np.isfinite(upper) else np.zeros_like(gamma)
+    return Iterate(gamma, theta, mu, mu / gamma, excess, mu / theta)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a path was left: the iterate, its state, its gap, and whether rounding stopped it."""
+
+    iterate: Iterate
+    state: State
+    gap: float
+    steps: int
+    stalled: bool
+
+
+def follow(
+    restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
+) -> Outcome:
+    """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
+    upper = restriction.upper
+    near = _NEAR_IN_BOX if np.isfinite(upper) else _NEAR
+    state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
+    best, idle, steps = Outcome(iterate, state, np.inf, 0, stalled=True), 0, 0
+    while steps < max_steps:
+        gap = state.gap(upper)
+        band = state.dual_value + gap - state.mean.fit
+        if gap + _repair_cost(state, upper) * band <= tol * max(band, floor):
+            return Outcome(iterate, state, gap, steps, stalled=False)
+        idle = 0 if gap < 0.99 * best.gap else idle + 1
+        if gap < best.gap:
+            best = Outcome(iterate, state, gap, steps, stalled=True)
+        moved = _step(restriction, iterate, state) if idle <= _IDLE else None
+        if moved is None:
+            return replace(best, steps=steps)
+        iterate, state, decrement, length = moved
+        steps += 1
+        if decrement * length < near:
+            mu = iterate.mu * (0.1 if length > 0.5 else 0.3)
+            iterate, state = replace(iterate, mu=mu), state.smoothed(mu)
+    return Outcome(iterate, state, state.gap(upper), steps, stalled=False)
+
+
+def _repair_cost(state: State, upper: float) -> float:
+    """What scaling A until it covers the rows adds to a hard band, as a fraction of its value."""
+    if np.isfinite(upper):
+        return 0.0
+    values = state.surplus + state.mean.requirements
+    with np.errstate(over="ignore"):  # f may vanish at a row
+        t = float(np.max(state.mean.requirements / np.maximum(values, 1e-300)))
+    return min(max(t, 1.0), 1e100) ** 2 - 1.0
+
+
+def _step(
+    restriction: Restriction, iterate: Iterate, state: State
+) -> tuple[Iterate, State, float, float] | None:
+    """One damped Newton step; None if rounding errors leave no direction."""
+    upper, mu = restriction.upper, iterate.mu
+    gradient = _gradient(state, upper, restriction.mean.bounded)
+    direction = _direction(restriction, iterate, state, gradient)
+    if direction is None:
+        return None
+    slope = float(gradient @ direction)
+    n = len(iterate.gamma)
+    d_gamma, d_theta = direction[:n], float(direction[n]) if restriction.mean.bounded else 0.0
+    length = _longest(iterate, d_gamma, d_theta, upper)
+    for _ in range(40):
+        gamma = np.minimum(iterate.gamma + length * d_gamma, upper * (1 - _ROOM))
+        theta = iterate.theta + length * d_theta
+        moved = restriction.at(gamma, theta, mu)
+        # The barrier function is convex: while its slope has not turned much, it has decreased.
+        turned = float(_gradient(moved, upper, restriction.mean.bounded) @ direction)
+        if turned <= _CURVATURE * abs(slope) or -slope < 1e-9 * mu:
+            break
+        length *= max(0.1, min(0.5, slope / (slope - turned)))
+    advanced = _advance(iterate, moved, d_gamma, d_theta, length=length, upper=upper)
+    return advanced, moved, -slope / mu, length
+
+
+def _gradient(state: State, upper: float, bounded: bool) -> Array:
+    """Gradient of the barrier function that is minimised."""
+    gradient = state.surplus - state.mu / state.gamma
+    if np.isfinite(upper):
+        gradient += state.mu / (upper - state.gamma)
+    if not bounded:
+        return gradient
+    return np.append(gradient, state.mean.slack - state.mu / state.theta)
+
+
+def _direction(
+    restriction: Restriction, iterate: Iterate, state: State, gradient: Array
+) -> Array | None:
+    """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
+    diagonal = _barrier_diagonal(restriction, iterate)
+    mean = state.mean.curvature_factor()
+    if mean is None:  # around a given mean the sides know nothing of each other
+        parts = [
+            _side_direction(scale, diagonal[rows], gradient[rows])
+            for scale, rows in zip(state.scales, _sides(state), strict=True)
+        ]
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found) if len(found) == len(parts) else None
+    columns = sum(scale.pairs for scale in state.scales) + mean.shape[1]
+    if len(gradient) > max(2 * columns, _MANY_ROWS):
+        return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
+    H = mean @ mean.T
+    for scale, rows in zip(state.scales, _sides(state), strict=True):
+        H[rows, rows] += scale.curvature()
+    return _dense_direction(H, diagonal, gradient)
+
+
+def _side_direction(scale: ScaleState, diagonal: Array, gradient: Array) -> Array | None:
+    """The direction of one side alone."""
+    if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
+        return _low_rank_direction(scale.curvature_factor(), diagonal, gradient)
+    return _dense_direction(scale.curvature(), diagonal, gradient)
+
+
+def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
+    """−(H + D)⁻¹ gradient; H is overwritten."""
+    H[np.diag_indices(len(H))] += diagonal
+    scaling = 1.0 / np.sqrt(np.diag(H))
+    H *= scaling[:, None]
+    H *= scaling
+    return _solve(H, -scaling * gradient, scaling)
+
+
+def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
+    """σ/Γ + ξ/(C − Γ), and ρ/θ."""
+    diagonal = iterate.slack / iterate.gamma
+    if np.isfinite(restriction.upper):
+        diagonal = diagonal + iterate.excess / (restriction.upper - iterate.gamma)
+    if not restriction.mean.bounded:
+        return diagonal
+    return np.append(diagonal, iterate.ball / iterate.theta)
+
+
+def _sides(state: State) -> list[slice]:
+    """The rows of each side among the stacked ones."""
+    edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def _curvature_factor(state: State, mean: Array, columns: int) -> Array:
+    """F with FFᵀ = curvature."""
+    F, start = np.zeros((len(mean), columns)), 0
+    for scale, rows in zip(state.scales, _sides(state), strict=True):
+        F[rows, start : start + scale.pairs] = scale.curvature_factor()
+        start += scale.pairs
+    F[:, start:] = mean
+    return F
+
+
+def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | None:
+    """−(FFᵀ + D)⁻¹ gradient for many more rows than columns of F.
+
+    Woodbury's formula loses digits where D is small beside FFᵀ. Such stiff rows (1) are kept, the
+    others (2) eliminated: with K = I + F₂ᵀD₂⁻¹F₂ the matrix that is left is D₁ + F₁K⁻¹F₁ᵀ.
+    """
+    stiffness = np.einsum("ij,ij->i", F, F) / diagonal
+    stiff = stiffness > max(_STIFF, np.partition(stiffness, -_MOST_STIFF)[-_MOST_STIFF])
+    F1, F2, D2, right = F[stiff], F[~stiff], diagonal[~stiff], -gradient
+    light = F2 / D2[:, None]
+    K = F2.T @ light
+    K[np.diag_indices(len(K))] += 1.0
+    try:
+        factor = cho_factor(K, lower=True, check_finite=False)
+    except LinAlgError:
+        return None
+    known = light.T @ right[~stiff]
+    half = solve_triangular(factor[0], F1.T, lower=True, check_finite=False)
+    S = half.T @ half
+    S[np.diag_indices(len(S))] += diagonal[stiff]
+    scaling = 1.0 / np.sqrt(np.diag(S))
+    reduced = right[stiff] - F1 @ cho_solve(factor, known, check_finite=False)
+    first = _solve(S * scaling[:, None] * scaling, scaling * reduced, scaling)
+    if first is None:
+        return None
+    out = np.empty(len(gradient))
+    out[stiff] = first
+    image = cho_solve(factor, F1.T @ first + known, check_finite=False)  # Fᵀ times the direction
+    out[~stiff] = (right[~stiff] - F2 @ image) / D2
+    return out
+
+
+def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
+    """scaling · H⁻¹ right for H of unit diagonal; rounding can cost H its definiteness."""
+    if not len(right):  # no row is stiff
+        return right
+    for shift in (0.0, 1e-14, 1e-12, 1e-10):
+        if shift:
+            H[np.diag_indices(len(H))] = 1.0 + shift
+        # Without SciPy's checks, which take longer than a small factorisation.
+        _, solution, failed = lapack.dposv(H, right)
+        if not failed:
+            return np.asarray(scaling * solution)
+    return None
+
+
+def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
+    """Longest step ≤ 1 that stays inside the box."""
+    length = 1.0
+    down = d_gamma < 0
+    if down.any():
+        length = min(length, _BOUNDARY * float(np.min(-iterate.gamma[down] / d_gamma[down])))
+    up = d_gamma > 0
+    if np.isfinite(upper) and up.any():
+        room = (upper - iterate.gamma[up]) / d_gamma[up]
+        length = min(length, _BOUNDARY * float(np.min(room)))
+    if d_theta < 0:
+        length = min(length, -_BOUNDARY * iterate.theta / d_theta)
+    return length
+
+
+def _advance(
+    old: Iterate, state: State, d_gamma: Array, d_theta: float, *, length: float, upper: float
+) -> Iterate:
+    """The new iterate; slacks take the linearised complementarity step, kept near the centre."""
+    mu = old.mu
+
+    def slack(value: Array, variable: Array, change: Array, now: Array) -> Array:
+        """σ after Γ dσ + σ dΓ = μ − σΓ, within a factor of μ/Γ."""
+        stepped = value + length * (mu / variable - value - value / variable * change)
+        return np.clip(stepped, mu / now / _CENTRAL, mu / now * _CENTRAL)
+
+    excess = old.excess
+    if np.isfinite(upper):
+        excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - state.gamma)
+    ball = slack(*(np.array([v]) for v in (old.ball, old.theta, d_theta, state.theta)))
+    return Iterate(
+        gamma=state.gamma,
+        theta=state.theta,
+        mu=mu,
+        slack=slack(old.slack, old.gamma, d_gamma, state.gamma),
+        excess=excess,
+        ball=float(ball[0]),
+    )

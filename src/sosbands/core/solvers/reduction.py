@@ -1,0 +1,200 @@
+"""The dual restricted to some rows, in as few dimensions as it takes, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sosbands.core.dual import GivenMean, JointMean, MeanTerm, ScaleTerm, matrix_root
+from sosbands.core.primal import Feasible, Fit, relative_gap, squared_norms
+from sosbands.core.solvers.path import Restriction, State
+from sosbands.core.solvers.subspace import Cost, positive_eigenpairs
+from sosbands.core.solvers.units import Normalised
+from sosbands.types import Array, Indices
+
+# A side with more features than this many times its rows is compressed to a subspace.
+_COMPRESS = 1.3
+# Directions of A below this fraction of the largest do not change f.
+_NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows whose multipliers move (free) and rows whose multiplier is C (capped), per side."""
+
+    free: tuple[Indices, ...]
+    capped: tuple[Indices, ...]
+
+    @property
+    def splits(self) -> Indices:
+        """Where one side's stacked multipliers end and the next one's begin."""
+        return np.cumsum([len(free) for free in self.free])[:-1]
+
+
+class Reduction:
+    """What all restrictions of one problem share: ΦᵀΦ for the widths and LᵀL for the fit."""
+
+    def __init__(self, units: Normalised) -> None:
+        self.units = units
+        self.costs, self.shifts = [], []
+        for side in units.scales:
+            gram = units.width_weight * (side.rows.T @ side.rows) if units.width_weight else None
+            self.costs.append(Cost(side.trace, gram, side.rows.shape[1]))
+            self.shifts.append(side.trace + side.ridge)
+        self.found: list[Array | None] = [None] * len(self.costs)
+        weight, rows, y = units.fit_weight, units.mean_rows, units.targets
+        self.fit_value = weight * float(y @ y)
+        self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
+        self.fit_linear = None if rows is None else weight * (rows.T @ y)
+
+    def restrict(self, rows: Rows, least_theta: float) -> Restricted:
+        """The dual on the free rows, with the capped ones fixed at C and θ ≥ least_theta."""
+        scales, bases = [], []
+        for side, (free, capped) in enumerate(zip(rows.free, rows.capped, strict=True)):
+            term, basis = self._scale_term(side, free, capped)
+            scales.append(term)
+            bases.append(basis)
+        mean, mean_basis = self._mean_term(rows, least_theta)
+        restriction = Restriction(mean, tuple(scales), self.units.upper)
+        return Restricted(self, rows, restriction, tuple(bases), mean_basis)
+
+    def _scale_term(
+        self, side: int, free: Indices, capped: Indices
+    ) -> tuple[ScaleTerm, Array | None]:
+        data, cost = self.units.scales[side], self.costs[side]
+        rows = data.rows[free]
+        width = len(free) * (1 if cost.gram is None else 2)
+        if not len(capped) and cost.size > _COMPRESS * width:
+            Q = cost.compress(rows, self.shifts[side], self.found[side])
+            return ScaleTerm(rows @ Q, -(Q.T @ cost.apply(Q)), data.ridge), Q
+        base = -cost.matrix()
+        if len(capped):
+            missed = data.rows[capped]
+            base += self.units.upper * (missed.T @ missed)
+        return ScaleTerm(rows, base, data.ridge), None
+
+    def _mean_term(self, rows: Rows, least_theta: float) -> tuple[MeanTerm, Array | None]:
+        units, y = self.units, self.units.targets
+        targets = np.concatenate([y[free] for free in rows.free])
+        signs = np.repeat(units.signs, [len(free) for free in rows.free])
+        symmetric = units.problem.symmetric
+        missed = [
+            (capped, sign)
+            for capped, sign in zip(rows.capped, units.signs, strict=True)
+            if len(capped)
+        ]
+        fixed = self.fit_value + units.upper_times(
+            sum(float(np.sum(y[i] ** 2 if symmetric else sign * y[i])) for i, sign in missed)
+        )
+        if units.mean_rows is None or self.fit_linear is None:
+            needed = targets**2 if symmetric else signs * targets
+            return GivenMean(needed, fixed, self.fit_value), None
+        gram, linear = self.fit_gram, self.fit_linear.copy()
+        for i, sign in missed:
+            L = units.mean_rows[i]
+            if symmetric:
+                gram = units.upper * (L.T @ L) + (0.0 if gram is None else gram)
+                linear += units.upper * (L.T @ y[i])
+            else:
+                linear += 0.5 * sign * units.upper * L.sum(axis=0)
+        L, Q = units.mean_rows[np.concatenate(rows.free)], None
+        if gram is None and not linear.any() and L.shape[1] > _COMPRESS * len(L):
+            Q = np.linalg.qr(L.T)[0]  # where nothing is fitted, z lies in the span of the free rows
+            L, linear = L @ Q, np.zeros(Q.shape[1])
+        term = JointMean(
+            rows=L,
+            targets=targets,
+            signs=None if symmetric else signs,
+            root=np.zeros((0, L.shape[1])) if gram is None else matrix_root(gram),
+            linear=linear,
+            base_value=fixed,
+            bound=units.bound,
+            least_theta=least_theta,
+            fit_gram=self.fit_gram,
+            fit_linear=self.fit_linear,
+            fit_value=self.fit_value,
+        )
+        return term, Q
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """A restriction with the bases Q of its subspaces (None: all features)."""
+
+    reduction: Reduction
+    rows: Rows
+    restriction: Restriction
+    bases: tuple[Array | None, ...]
+    mean_basis: Array | None
+
+    def fit(self, state: State, *, positive_only: bool = False) -> Fit:
+        """The state's band at all rows, in the problem's own units.
+
+        ``positive_only`` leaves out the directions of A that only the barrier keeps alive.
+        """
+        units, z = self.reduction.units, state.mean.z
+        if z is not None and self.mean_basis is not None:
+            z = self.mean_basis @ z
+        factors, scales = [], []
+        for Q, data, scale in zip(self.bases, units.scales, state.scales, strict=True):
+            alpha = scale.weights
+            kept = alpha > _NEGLIGIBLE * alpha.max()
+            if positive_only:
+                kept &= scale.eigenvalues > 0
+            R = scale.factor[:, kept]
+            R = R if Q is None else Q @ R
+            factors.append(R)
+            scales.append(squared_norms(data.rows, R))
+        residuals = units.targets
+        if z is not None and units.mean_rows is not None:
+            residuals = residuals - units.mean_rows @ z
+        return units.fit(units.point(z, factors), residuals, np.stack(scales))
+
+    @property
+    def exact(self) -> bool:
+        """Whether `penalty` is the problem's: no ridge raised, no eigenvalue approximate."""
+        costs = self.reduction.costs
+        compressed = any(
+            Q is not None and cost.gram is not None
+            for Q, cost in zip(self.bases, costs, strict=True)
+        )
+        return not (compressed or self.reduction.units.perturbed)
+
+    def gap(self, state: State, feasible: Feasible, multipliers: Array, penalty: float) -> float:
+        """The relative gap of a repaired point to D(Γ, θ), Ω* given, as in `sosbands.core.gap`.
+
+        The state's z is the best one at (Γ, θ) but for rounding, so that the mean costs more only
+        where the repair has shrunk it.
+        """
+        units, paid = self.reduction.units, float(np.sum(multipliers * feasible.fit.requirements))
+        difference = max(feasible.value.band + penalty - paid, 0.0)
+        difference += units.value * state.mean.excess
+        return relative_gap(units.problem, feasible.value, difference)
+
+    def penalty(self, state: State) -> float:
+        """Ω*, summed over the sides, on the restriction, in the problem's own units."""
+        return sum(scale.penalty for scale in state.scales) * self.reduction.units.value
+
+    def certified_penalty(self, state: State) -> float:
+        """Ω* with the positive eigenvalues of M on all features."""
+        reduction, total = self.reduction, 0.0
+        for side, scale in enumerate(state.scales):
+            Q, cost = self.bases[side], reduction.costs[side]
+            if Q is None or cost.gram is None:
+                total += scale.penalty
+                continue
+            rows = reduction.units.scales[side].rows[self.rows.free[side]]
+            guess = Q @ scale.vectors[:, scale.eigenvalues > 0]
+            shift = reduction.shifts[side]
+            values, vectors = positive_eigenpairs(cost, rows, scale.gamma, guess, shift=shift)
+            reduction.found[side] = vectors
+            total += float(np.sum(values**2)) / (4 * scale.term.ridge)
+        return total * reduction.units.value
+
+    def tune_shifts(self, state: State) -> None:
+        """Let the subspaces aim at the eigenvalues that M has now."""
+        for side, scale in enumerate(state.scales):
+            top, now = float(scale.eigenvalues[-1]), self.reduction.shifts[side]
+            if top > 0 and not now / 4 < top < now * 4:  # a new shift costs a factorisation
+                self.reduction.shifts[side] = top

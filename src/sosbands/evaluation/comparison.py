@@ -1,0 +1,249 @@
+"""Our intervals beside plain split conformal ones and conformalized quantiles, on the same rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_array, check_consistent_length
+
+from sosbands.conformal import IntervalFamily, SplitCalibration, checked_levels
+from sosbands.estimator import BandRegressor
+from sosbands.learning.encoding import BandInputs
+from sosbands.learning.folds import calibration_split, numbered
+from sosbands.learning.means import Affine, checked_prediction
+from sosbands.learning.validation import MIN_ROWS
+from sosbands.metrics import (
+    cluster_count,
+    coverage,
+    coverage_gap,
+    interval_score,
+    mean_width,
+)
+from sosbands.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["compare"]
+
+Rows: TypeAlias = tuple[Any, Array]
+Method: TypeAlias = Callable[["Parts"], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The rows and settings that all methods share."""
+
+    train: Rows
+    calibration: Rows
+    test: Rows
+    transformer: Any
+    level: float
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None,
+        test_size: float,
+        calibration_size: float,
+        seed: int,
+        **settings: Any,
+    ) -> Parts:
+        """Test rows, then calibration rows of the rest, then training rows."""
+        outputs: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if outputs.ndim != 1:
+            raise ValueError(f"y must be of shape (n,), got {outputs.shape}: give one flat column")
+        check_consistent_length(X, outputs)
+        _check_sizes(len(outputs), test_size=test_size, calibration_size=calibration_size)
+        together = None if groups is None else numbered(groups)
+        rest, test = calibration_split(
+            len(outputs), test_size, cv=5, groups=together, seed=seed, name="test_size"
+        )
+        of_rest = None if together is None else together[rest]
+        train, cal = calibration_split(len(rest), calibration_size, cv=5, groups=of_rest, seed=seed)
+        cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]
+        return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
+
+    def fitted(self, model: Any) -> Any:
+        """A copy of a regressor, after the transformer, that has seen the training rows."""
+        return self.piped(clone(model)).fit(*self.train)
+
+    def piped(self, model: Any) -> Any:
+        """A regressor after the transformer."""
+        return model if self.transformer is None else make_pipeline(clone(self.transformer), model)
+
+    def calibrated(self, family: Callable[[Any], IntervalFamily]) -> Array:
+        """The intervals of the test rows, shape (n, 2)."""
+        X, y = self.calibration
+        scores = SplitCalibration(family(X).scores(y))
+        intervals: Array = family(self.test[0]).intervals(scores.quantiles([self.level]))[:, :, 0]
+        return intervals
+
+
+def compare(
+    X: Any,
+    y: ArrayLike,
+    *,
+    estimator: Any = None,
+    transformer: Any = None,
+    confidence_level: float = 0.9,
+    groups: ArrayLike | None = None,
+    test_size: float = 0.25,
+    calibration_size: float = 0.3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Callable[[str], object] = lambda name: None,
+) -> pd.DataFrame:
+    """Fit several kinds of intervals and judge them on rows that none of them has seen.
+
+    Ours are around a kernel mean and around `estimator`. Their rivals need scikit-learn alone: a
+    band of constant width around `estimator` (split conformal prediction), and boosted quantiles
+    (conformalized quantile regression). All train, calibrate and are judged on the same rows.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, d)
+        Numbers, unless a `transformer` makes numbers of it.
+    y : array-like of shape (n,)
+    estimator : regressor, optional
+        The mean; gradient boosting as it comes if there is none.
+    transformer : transformer, optional
+        Comes before every model, and is fitted with it.
+    confidence_level : float
+    groups : array-like of shape (n,), optional
+        Rows of one group stay in one part.
+    test_size, calibration_size : float
+        The share of the rows that judge, and of the others that calibrate.
+    n_jobs, random_state
+        As in `BandRegressor`.
+    progress : callable
+        Is told the name of each method before it starts.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method, the best interval score first: interval_score, mean_width, coverage,
+        gap (the mean of |coverage − level| over clusters of the inputs, NaN below 100 rows), and
+        seconds (of fitting, calibrating and predicting).
+    """
+    import pandas as pd
+
+    (level, *_), _ = checked_levels(confidence_level)
+    parts = Parts.of(
+        X,
+        y,
+        groups=groups,
+        test_size=test_size,
+        calibration_size=calibration_size,
+        transformer=transformer,
+        level=level,
+        seed=random_state,
+    )
+    if estimator is None:
+        estimator = HistGradientBoostingRegressor(random_state=random_state)
+    mean = type(estimator).__name__
+    methods: dict[str, Method] = {
+        "sosbands, kernel mean": lambda parts: _band(parts, None, n_jobs),
+        f"sosbands, {mean}": lambda parts: _band(parts, estimator, n_jobs),
+        f"split conformal, {mean}": lambda parts: _constant_width(parts, estimator),
+        "CQR, boosted quantiles": _boosted_quantiles,
+    }
+    regions, found = _regions(parts), {}
+    for name, method in methods.items():
+        progress(name)
+        start = time.perf_counter()
+        intervals = method(parts)
+        seconds = time.perf_counter() - start
+        found[name] = {**_figures(parts, intervals, regions), "seconds": seconds}
+    return pd.DataFrame.from_dict(found, orient="index").sort_values("interval_score")
+
+
+def _check_sizes(n: int, **shares: float) -> None:
+    """Raise an error if too few of n rows are left when each share of the others is taken."""
+    left = n
+    for name, share in shares.items():
+        if not (isinstance(share, Real) and 0 < share < 1):
+            raise ValueError(f"{name} must be a share in (0, 1), got {share!r}")
+        left -= min(left, max(1, round(share * left)))
+    if left < MIN_ROWS:
+        taken = " and ".join(f"{name}={share:g}" for name, share in shares.items())
+        raise ValueError(
+            f"at least {MIN_ROWS} rows must be left to learn from, but {taken} leave {left} of "
+            f"{n}: give more rows"
+        )
+
+
+def _band(parts: Parts, estimator: Any, n_jobs: int | None) -> Array:
+    model = BandRegressor(
+        None if estimator is None else parts.piped(estimator),
+        band_transformer=parts.transformer,
+        calibration=None,
+        n_jobs=n_jobs,
+        random_state=parts.seed,
+    )
+    model.fit(*parts.train).conformalize(*parts.calibration)
+    return model.predict_interval(parts.test[0], parts.level)
+
+
+def _constant_width(parts: Parts, estimator: Any) -> Array:
+    """m(x) ± q."""
+    model = parts.fitted(estimator)
+
+    def family(X: Any) -> IntervalFamily:
+        mean = checked_prediction(model, X)
+        return IntervalFamily.around(mean, np.ones(len(mean)))
+
+    return parts.calibrated(family)
+
+
+def _boosted_quantiles(parts: Parts) -> Array:
+    """[l(x) − q, u(x) + q] (Romano, Patterson and Candès, 2019)."""
+    lower, upper = (
+        parts.fitted(
+            HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=parts.seed)
+        )
+        for q in ((1 - parts.level) / 2, (1 + parts.level) / 2)
+    )
+
+    def family(X: Any) -> IntervalFamily:
+        ends = checked_prediction(lower, X), checked_prediction(upper, X)
+        return IntervalFamily(*ends, np.ones(len(ends[0])))
+
+    return parts.calibrated(family)
+
+
+def _regions(parts: Parts) -> Array:
+    """What clusters are made of: the inputs of the test rows as numbers, standardised."""
+    inputs = BandInputs.learn(*parts.train, parts.transformer)
+    B = inputs(parts.test[0])
+    return Affine.of(B)(B)
+
+
+def _figures(parts: Parts, intervals: Array, regions: Array) -> dict[str, Any]:
+    y, level = parts.test[1], parts.level
+    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
+    gap: Any = np.nan
+    if clusters > 1:
+        gap = coverage_gap(
+            regions, y, intervals, level, n_clusters=clusters, random_state=parts.seed
+        )
+    return {
+        "interval_score": interval_score(y, intervals, level),
+        "mean_width": mean_width(intervals),
+        "coverage": coverage(y, intervals),
+        "gap": gap,
+    }

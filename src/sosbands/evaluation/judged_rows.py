@@ -1,0 +1,306 @@
+"""Rows with all that a model says of them, and what follows for its intervals."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from sosbands.conformal import (
+    GroupCalibration,
+    WeightedCalibration,
+    checked_levels,
+)
+from sosbands.dependence import distance_correlation, hsic, mutual_information
+from sosbands.evaluation.chance import binomial_bounds, expected_coverage
+from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
+from sosbands.learning.means import Affine
+from sosbands.learning.validation import labelled_rows
+from sosbands.metrics import (
+    cluster_count,
+    clusters,
+    interval_score,
+    mean_width,
+    width_bins,
+    worst_slab_coverage,
+)
+from sosbands.types import Array, Indices, Mask
+
+if TYPE_CHECKING:
+    from sosbands.estimator import BandRegressor
+
+# Levels of the coverage curve, beside the one asked for.
+_LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+# Rows that clusters, slabs, dependences and distances are computed from: more only cost time.
+_SAMPLE = 20_000
+# The coverage of fewer rows in a part is noise; a slab holds a fifth of half the rows.
+_PART_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS = 20, 50, 200
+_WIDTH_BINS = 5
+# `extrapolation` beyond which the model guesses, and below which a row is a training row.
+FAR, _SEEN = 0.5, 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedRows:
+    """Rows with their outputs and all that a model says of them.
+
+    Attributes
+    ----------
+    y, mean : array of shape (n,)
+    levels : tuple of k floats
+    intervals : array of shape (n, 2, k)
+    level : float
+        The one that was asked for.
+    sample : array of at most 20 000 indices
+        The rows that the next two are about.
+    inputs : array
+        What the band sees of them, standardised.
+    extrapolation : array
+    names : tuple of str
+        Of the columns of `inputs`.
+    units : Affine
+        Undoes the standardisation of the inputs.
+    n_calibration, seed : int
+    """
+
+    y: Array
+    mean: Array
+    levels: tuple[float, ...]
+    intervals: Array
+    level: float
+    sample: Indices
+    inputs: Array
+    extrapolation: Array
+    names: tuple[str, ...]
+    units: Affine
+    n_calibration: int
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: BandRegressor,
+        X: Any,
+        y: ArrayLike,
+        *,
+        confidence_level: float,
+        random_state: int,
+    ) -> PredictedRows:
+        """Predict once; everything else follows from that."""
+        check_is_fitted(model)
+        (level, *others), scalar = checked_levels(confidence_level)
+        if others or not scalar:
+            raise ValueError(f"confidence_level must be one number, got {confidence_level!r}")
+        _check_calibration(model)
+        checked, outputs = labelled_rows(model, X, y, reset=False)
+        levels = tuple(sorted({*_LEVELS, level}))
+        with warnings.catch_warnings():
+            # The curve asks for more than the user did; infinite intervals are counted and said.
+            warnings.filterwarnings("ignore", message="a level of .* needs at least")
+            intervals = model.predict_interval(X, levels)
+        n = len(outputs)
+        rng = np.random.default_rng(random_state)
+        sample = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+        B = model.band_.inputs(_safe_indexing(checked, sample))
+        units = Affine.of(B)
+        return cls(
+            y=outputs,
+            mean=np.asarray(model.predict(X)),
+            levels=levels,
+            intervals=intervals,
+            level=level,
+            sample=sample,
+            inputs=units(B),
+            extrapolation=model.extrapolation(_safe_indexing(X, sample)),
+            names=input_names(model, B.shape[1]),
+            units=units,
+            n_calibration=model.calibration_.size,
+            seed=random_state,
+        )
+
+    @property
+    def chosen(self) -> Array:
+        """The intervals of the level asked for, shape (n, 2)."""
+        chosen: Array = self.intervals[:, :, self.levels.index(self.level)]
+        return chosen
+
+    @property
+    def covered(self) -> Mask:
+        """Whether each interval of that level holds its y."""
+        covered: Mask = (self.chosen[:, 0] <= self.y) & (self.y <= self.chosen[:, 1])
+        return covered
+
+    @property
+    def widths(self) -> Array:
+        """Of the intervals of that level."""
+        return self.chosen[:, 1] - self.chosen[:, 0]
+
+    def evaluation(self) -> Evaluation:
+        """Every diagnostic."""
+        n, intervals, widths, hits = len(self.y), self.chosen, self.widths, self.covered
+        by_width, by_cluster = self._by_width(), self._by_cluster()
+        found = self._conditional(by_width, by_cluster)
+        reasons = {name: value for name, value in found.items() if isinstance(value, str)}
+        values: dict[str, Any] = {**found, **dict.fromkeys(reasons)}
+        return Evaluation(
+            level=self.level,
+            n_rows=n,
+            n_calibration=self.n_calibration,
+            coverage=float(hits.mean()),
+            coverage_bounds=binomial_bounds(int(hits.sum()), n),
+            expected_coverage=expected_coverage(self.level, self.n_calibration, n),
+            mean_width=float(mean_width(intervals)),
+            median_width=float(np.median(widths)),
+            interval_score=float(interval_score(self.y, intervals, self.level)),
+            n_infinite=int(np.sum(np.isinf(widths))),
+            rmse=float(np.sqrt(np.mean((self.y - self.mean) ** 2))),
+            **values,
+            extrapolating=float(np.mean(self.extrapolation > FAR)),
+            seen=float(np.mean(self.extrapolation < _SEEN)),
+            by_level=self._by_level(),
+            by_width=by_width,
+            by_cluster=by_cluster,
+            reasons=reasons,
+        )
+
+    def _by_level(self) -> tuple[LevelCoverage, ...]:
+        low, high = self.intervals[:, 0], self.intervals[:, 1]
+        hits = ((low <= self.y[:, None]) & (self.y[:, None] <= high)).sum(axis=0)
+        widths, n = high - low, len(self.y)
+        return tuple(
+            LevelCoverage(
+                level=level,
+                coverage=float(hits[j] / n),
+                bounds=binomial_bounds(int(hits[j]), n),
+                mean_width=float(widths[:, j].mean()),
+                n_infinite=int(np.isinf(widths[:, j]).sum()),
+            )
+            for j, level in enumerate(self.levels)
+        )
+
+    def _by_width(self) -> tuple[PartCoverage, ...]:
+        """Bins cut at the quantiles of the width; equal widths share one."""
+        widths, n = self.widths, len(self.y)
+        n_bins = min(_WIDTH_BINS, n // _PART_ROWS)
+        if n_bins < 2:
+            return ()
+        parts = width_bins(widths, n_bins)
+        return tuple(self._part(_range(widths[part]), part) for part in parts)
+
+    def _by_cluster(self) -> tuple[PartCoverage, ...]:
+        """k-means clusters of the standardised inputs, named by where they are."""
+        m = len(self.sample)
+        n_clusters = cluster_count(m)
+        if n_clusters > 1:  # there are no more clusters than different rows
+            n_clusters = min(n_clusters, len(np.unique(self.inputs, axis=0)))
+        if n_clusters < 2:
+            return ()
+        parts = clusters(self.inputs, n_clusters=n_clusters, random_state=self.seed)
+        made = [self._part(self._where(part), self.sample[part]) for part in parts]
+        return tuple(sorted(made, key=lambda part: part.coverage))
+
+    def _where(self, part: Indices) -> str:
+        """The two inputs in which these sampled rows differ most from all, with their medians."""
+        middle = np.median(self.inputs[part], axis=0)
+        telling = np.argsort(-np.abs(middle), kind="stable")[:2]
+        values = self.units.undo(middle)
+        return ", ".join(
+            f"{self.names[j]} ≈ {_rounded(values[j], self.units.scale[j])}" for j in sorted(telling)
+        )
+
+    def _part(self, label: str, rows: Indices) -> PartCoverage:
+        hits = int(self.covered[rows].sum())
+        return PartCoverage(
+            label=label,
+            n_rows=len(rows),
+            coverage=hits / len(rows),
+            bounds=binomial_bounds(hits, len(rows)),
+            median_width=float(np.median(self.widths[rows])),
+        )
+
+    def _conditional(
+        self, by_width: tuple[PartCoverage, ...], by_cluster: tuple[PartCoverage, ...]
+    ) -> dict[str, float | str]:
+        """The diagnostics that few rows cannot tell: a value, or the reason why there is none."""
+        n, m = len(self.y), len(self.sample)
+        bins: float | str = f"width bins need {2 * _PART_ROWS} rows, got {n}"
+        if by_width:
+            bins = min(part.coverage for part in by_width)
+        gap: float | str = f"clusters need 100 rows, and different ones, got {m}"
+        if by_cluster:
+            gap = float(np.mean([abs(part.coverage - self.level) for part in by_cluster]))
+        return {
+            "size_stratified_coverage": bins,
+            "coverage_gap": gap,
+            "worst_slab_coverage": self._worst_slab(),
+            **self._dependences(),
+        }
+
+    def _worst_slab(self) -> float | str:
+        y, intervals = self.y[self.sample], self.chosen[self.sample]
+        if len(y) < _SLAB_ROWS:
+            return f"slabs need {_SLAB_ROWS} rows, got {len(y)}"
+        return float(worst_slab_coverage(self.inputs, y, intervals, random_state=self.seed))
+
+    def _dependences(self) -> dict[str, float | str]:
+        """Of the rows with a finite interval; a score is |y − centre|/(half width)."""
+        names = "hsic", "distance_correlation", "mutual_information"
+        rows = self.sample[np.isfinite(self.widths[self.sample])]
+        if len(rows) < _DEPENDENCE_ROWS:
+            reason = f"it needs {_DEPENDENCE_ROWS} rows with a finite interval, got {len(rows)}"
+            return dict.fromkeys(names, reason)
+        width, error = self.widths[rows], np.abs(self.y - self.mean)[rows]
+        information: float | str = "some intervals have no width"
+        if np.all(width > 0):
+            score = np.abs(self.y[rows] - self.chosen[rows].mean(axis=1)) / (width / 2)
+            information = mutual_information(width, score, random_state=self.seed)
+        values = hsic(error, width), distance_correlation(error, width), information
+        return dict(zip(names, values, strict=True))
+
+
+def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
+    """The names of the d columns that the band sees."""
+    inputs = model.band_.inputs
+    names: Any = inputs.columns
+    if inputs.transformer is not None:
+        try:
+            names = inputs.transformer.get_feature_names_out()
+        except (AttributeError, ValueError):  # many transformers do not name what they make
+            names = None
+    elif names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None or len(names) != d:
+        return tuple(f"input {j + 1}" for j in range(d))
+    return tuple(str(name) for name in names)
+
+
+def _check_calibration(model: BandRegressor) -> None:
+    """Rows of a grouped or weighted calibration need companions that X and y do not hold."""
+    calibration = model.calibration_
+    by_array = isinstance(calibration, WeightedCalibration) and model._calibrator.ratio is None
+    for name, given in (
+        ("groups", isinstance(calibration, GroupCalibration)),
+        ("an array of weights", by_array),
+    ):
+        if given:
+            raise ValueError(
+                f"the model was calibrated with {name}, which X and y do not tell: judge "
+                "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
+            )
+
+
+def _rounded(value: float, spread: float) -> str:
+    """A number to a hundredth of what such numbers vary by: 2015, not 2.02e+03."""
+    decimals = 1 - int(np.floor(np.log10(spread)))
+    plain = f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
+    return plain if len(plain) < 12 else f"{value:.4g}"
+
+
+def _range(widths: Array) -> str:
+    low, high = widths.min(), widths.max()
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

@@ -1,0 +1,378 @@
+"""The preliminary Gaussian process of algorithm 1, step 1: θᵐ, a nugget, and s = ‖m‖².
+
+The model is y ~ N(0, σ²(K_θ + η diag v)), with v the shape of the noise (ones, if all rows are
+equally noisy). θ and η maximise the evidence, with σ² = yᵀ(K_θ + η diag v)⁻¹y / n put in. A few
+hundred rows find them, with dense matrices; more rows correct them, through landmarks if the rows
+are many. The mean then uses the features of all rows: O(n p²) time for p features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cholesky, lapack
+from scipy.optimize import fmin_l_bfgs_b
+
+from sosbands.core.features import Features, factorize, landmark_features
+from sosbands.core.kernels import Gaussian
+from sosbands.core.threads import one_blas_thread
+from sosbands.types import Array, Indices
+
+Seed: TypeAlias = int | np.random.Generator | None
+# (log θ, log η) ↦ the log evidence and its gradient.
+Evidence: TypeAlias = Callable[[Array], tuple[float, Array]]
+
+# Rows that compare starts, that find a maximum, and that correct it (densely, or by landmarks).
+_COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 250, 500, 800, 6000
+# Iterations that compare starts, that find a maximum, and that correct it.
+_SHORT, _LONG, _CORRECTION = 10, 200, 8
+# Landmarks correct if what they leave out is this small a fraction of the noise.
+_LANDMARKS, _LANDMARK_TOL, _UNEXPLAINED = 256, 1e-6, 1e-3
+# They stay where they are while θ moves, and may become nearly dependent.
+_JITTER = 1e-8
+# Lengthscales, in standard deviations of a column (the upper one times √d), and nuggets.
+_LENGTHSCALES, _NUGGETS = (0.02, 100.0), (1e-6, 1e6)
+_NO_GAIN = 0.01  # in evidence
+# No row is taken to be less noisy than this fraction of the average.
+_LEAST_NOISE = 1e-6
+# The final fit takes about 5 n p² operations; by default n p² is at most this.
+_WORK = 1e10
+# Landmarks of the final fit are sought among this many rows: verifying all takes several passes.
+_PIVOT_ROWS = 100_000
+_BLOCK_ENTRIES = 1 << 20
+# Inputs whose squares can be summed, and outputs that can be squared.
+_LARGEST_INPUT, _LARGEST_OUTPUT = 1e140, 1e153
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianProcess:
+    """A Gaussian process given its training rows.
+
+    Attributes
+    ----------
+    kernel : Gaussian
+        k_θ, of variance one.
+    nugget, variance : float
+        η, the variance of the noise divided by that of the process, and σ², that of the process.
+    evidence : float
+        Log marginal likelihood of the rows on which θ and η were selected last; a lower bound of it
+        if landmarks stand for them. Infinite if y is zero.
+    features, weights : Features, array of shape (r,)
+        φ and z with m(x) = ⟨z, φ(x)⟩.
+    leave_one_out : array of shape (n,)
+        mᵢ(xᵢ), with mᵢ the mean given all rows but i.
+    """
+
+    kernel: Gaussian
+    nugget: float
+    variance: float
+    evidence: float
+    features: Features
+    weights: Array
+    leave_one_out: Array
+
+    @property
+    def squared_norm(self) -> float:
+        """‖m‖² = ‖z‖², the paper's s."""
+        return float(self.weights @ self.weights)
+
+    def mean(self, X: ArrayLike) -> Array:
+        """m(x) for every row, in blocks."""
+        return self.features.linear_form(np.asarray(X, dtype=np.float64), self.weights)
+
+
+def fit_gaussian_process(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    lengthscale: float | Sequence[float] | None = None,
+    isotropic: bool = False,
+    noise_shape: ArrayLike | None = None,
+    n_starts: int = 3,
+    spread: float | None = None,
+    max_rank: int | None = None,
+    feature_tol: float = 1e-8,
+    random_state: Seed = None,
+) -> GaussianProcess:
+    """Select θ, η and σ² by maximum likelihood, then condition on all rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    y : array-like of shape (n,)
+        Centred: the mean a priori is zero.
+    lengthscale : float or sequence of float, optional
+        θ, if it is known. Then only η and σ² are estimated.
+    isotropic : bool
+        One θ for all inputs, rather than one for each.
+    noise_shape : array-like of shape (n,), optional
+        v > 0, proportional to the variance of the noise in every row; divided by its mean.
+    n_starts : int
+        Starts of the search for one common θ.
+    spread : float, optional
+        Standard deviation a priori of log θ around that of √d standard deviations of a column: how
+        much inputs are thought to differ. By default nothing is thought.
+    max_rank : int, optional
+        Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
+    feature_tol : float
+        Largest error of k(xᵢ, xᵢ) that the features may leave, unless the rank is capped; in a
+        sample of the rows if there are more than 100 000.
+    random_state : int, numpy.random.Generator or None
+        Chooses the rows of the search if there are more than 250.
+    """
+    X, y, v = _checked(X, y, noise_shape)
+    if n_starts < 1:
+        raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive number")
+    unit = _spread(X, isotropic)
+    if lengthscale is not None:
+        unit = np.asarray(lengthscale, dtype=np.float64)
+        Gaussian(_plain(unit)).check_inputs(X)
+    scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large
+    search = _Search(
+        (X - X.mean(axis=0)) / unit, y / scale, v, unit.size, lengthscale is not None, spread
+    )
+    rng = np.random.default_rng(random_state)
+    with one_blas_thread():
+        parameters, evidence, used = search.run(n_starts, rng)
+    theta, nugget = unit * np.exp(parameters[:-1]), float(np.exp(parameters[-1]))
+    kernel = Gaussian(_plain(theta if unit.ndim else theta[0]))
+    cap = max(100, int(np.sqrt(_WORK / len(X)))) if max_rank is None else max_rank
+    pool = X if len(X) <= _PIVOT_ROWS else X[rng.choice(len(X), _PIVOT_ROWS, replace=False)]
+    made = factorize(kernel, pool, tol=feature_tol, max_rank=cap)
+    if len(pool) < len(X):
+        made = landmark_features(kernel, X, made.features.landmarks, tol=feature_tol)
+    weights, leave_one_out, variance = _condition(made.rows, y / scale, v, nugget)
+    variance, evidence = variance * scale**2, evidence - used * float(np.log(scale))
+    weights, leave_one_out = weights * scale, leave_one_out * scale
+    return GaussianProcess(
+        kernel, nugget, variance, evidence, made.features, weights, leave_one_out
+    )
+
+
+def dense_evidence(parameters: Array, Z: Array, y: Array, v: Array) -> tuple[float, Array]:
+    """Evidence of N(0, σ²C), C = K + η diag v, and its gradient, in O(n³ + n² d).
+
+    With α = C⁻¹y, a derivative C′ changes it by tr((ααᵀ/σ² − C⁻¹)C′)/2.
+    """
+    n, nugget = len(y), np.exp(parameters[-1])
+    U = Z / np.exp(parameters[:-1])
+    K = Gaussian()(U, U)
+    R = _inverse_factor(K + np.diag(nugget * v))
+    inverse = R.T @ R
+    alpha = inverse @ y
+    variance = y @ alpha / n
+    value = -0.5 * (n * np.log(2 * np.pi * variance) + n) + np.sum(np.log(np.diag(R)))
+    slope = 0.5 * (np.outer(alpha / variance, alpha) - inverse)
+    by_nugget = nugget * (v @ np.diag(slope))
+    return float(value), _gradient(_distance_form(slope * K, U, U), by_nugget, parameters)
+
+
+def low_rank_evidence(
+    parameters: Array, Z: Array, y: Array, v: Array, landmarks: Array
+) -> tuple[float, Array]:
+    """A lower bound of the evidence from p landmark rows P, and its gradient: O(n p² + n p d).
+
+    It is the evidence of N(0, σ²(Q + η diag v)), Q = K(Z, P) K(P, P)⁻¹ K(P, Z), less what P leaves
+    unexplained, Σᵢ(K − Q)ᵢᵢ/(2ηvᵢ) (Titsias, 2009). Without that last term a search may prefer
+    lengthscales for which the landmarks are too far apart.
+    """
+    n, p, nugget, root = len(y), len(landmarks), np.exp(parameters[-1]), np.sqrt(v)
+    U, P = Z / np.exp(parameters[:-1]), landmarks / np.exp(parameters[:-1])
+    K_nP, K_PP = Gaussian()(U, P) / root[:, None], Gaussian()(P, P)
+    L_inverse = _inverse_factor(K_PP + _JITTER * np.eye(p))
+    phi, y = K_nP @ L_inverse.T, y / root
+    B = phi.T @ phi
+    R = _inverse_factor(B + nugget * np.eye(p))  # RᵀR = A⁻¹, A = B + ηI
+    z = R.T @ (R @ (phi.T @ y))
+    alpha = (y - phi @ z) / nugget
+    variance = (nugget * (alpha @ alpha) + z @ z) / n
+    log_det = (n - p) * np.log(nugget) - 2 * np.sum(np.log(np.diag(R))) + np.sum(np.log(v))
+    unexplained = (np.sum(1 / v) - np.trace(B)) / nugget
+    value = -0.5 * (n * np.log(2 * np.pi * variance) + n + log_det + unexplained)
+    # A derivative Q′ changes it by tr((ααᵀ/σ² + φA⁻¹φᵀ/η)Q′)/2, and φᵀα = z.
+    inner = R.T @ (R @ B) / nugget
+    by_rows = (np.outer(alpha / variance, z @ L_inverse) + phi @ (inner @ L_inverse)) * K_nP
+    by_landmarks = L_inverse.T @ (np.outer(z / variance, z) + B @ inner) @ L_inverse * K_PP
+    by_theta = _distance_form(by_rows, U, P) - 0.5 * _distance_form(by_landmarks, P, P)
+    trace = nugget * np.sum(R**2) + (n - p) - unexplained
+    by_nugget = 0.5 * (nugget * (alpha @ alpha) / variance - trace)
+    return float(value), _gradient(by_theta, by_nugget, parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Maximum likelihood in (log θ, log η), with Z in units of its spread or of a known θ."""
+
+    Z: Array
+    y: Array
+    v: Array
+    n_lengthscales: int
+    known: bool
+    spread: float | None = None
+
+    def run(self, n_starts: int, rng: np.random.Generator) -> tuple[Array, float, int]:
+        """The best parameters, their evidence, and the number of rows that it is about."""
+        if not self.y.any():
+            return self._starts(1)[0], np.inf, len(self.y)
+        order = np.arange(len(self.y))
+        if len(order) > _COARSE:
+            order = rng.permutation(order)
+        coarse, evidence = self._dense(order[:_COARSE]), self._dense(order[:_SAMPLE])
+        ends = [self._ascend(coarse, start, _SHORT) for start in self._starts(n_starts)]
+        best = max(ends, key=lambda end: evidence(end)[0])
+        if self.n_lengthscales > 1 and not self.known:
+            common = self._ascend(coarse, best, _LONG)
+            starts = self._separate_starts(coarse, common, n_starts)
+            ends = [self._ascend(coarse, start, _SHORT) for start in starts]
+            best = max(ends, key=lambda end: evidence(end)[0])
+        used = min(len(order), _SAMPLE)
+        if len(order) > _DENSE_ROWS and self._landmarks(best, order[:_LOW_RANK_ROWS]) is not None:
+            best = self._ascend(coarse, best, _LONG)
+            evidence, best, used = self._correct(best, order)
+        else:
+            best = self._ascend(evidence, best, _LONG)
+            if len(order) > used:
+                evidence, best, used = self._correct(best, order)
+        # White noise also fits a kernel whose lengthscale is tiny, but no mean should follow it.
+        noise = np.append(best[:-1], np.log(_NUGGETS[1]))
+        best = max(noise, best, key=lambda t: evidence(t)[0] + _NO_GAIN * (t is noise))
+        return best, evidence(best)[0], used
+
+    def _correct(self, best: Array, order: Indices) -> tuple[Evidence, Array, int]:
+        """A few iterations with more rows, by landmarks if these can stand for the kernel."""
+        rows = order[:_LOW_RANK_ROWS]
+        for _ in range(2):  # the second time with the landmarks of a better θ
+            landmarks = self._landmarks(best, rows) if len(rows) > _DENSE_ROWS else None
+            if landmarks is None:
+                rows = order[:_DENSE_ROWS]
+                evidence = self._dense(rows)
+            else:
+                evidence = partial(low_rank_evidence, landmarks=landmarks)
+                evidence = partial(evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
+            best = self._ascend(evidence, best, _CORRECTION)
+        return evidence, best, len(rows)
+
+    def _landmarks(self, best: Array, rows: Indices) -> Array | None:
+        """Rows that can stand for all of them; None if too many would be needed."""
+        theta = np.exp(best[:-1]) * np.ones(self.Z.shape[1])
+        kernel = Gaussian(_plain(theta))
+        made = factorize(kernel, self.Z[rows], tol=_LANDMARK_TOL, max_rank=_LANDMARKS)
+        enough = made.trace_residual <= _UNEXPLAINED * np.exp(best[-1])
+        return made.features.landmarks if enough else None
+
+    def _dense(self, rows: Indices) -> Evidence:
+        return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
+
+    def _starts(self, count: int) -> list[Array]:
+        """From smooth and noisy to rough and precise: the likelihood may have a peak at either."""
+        widest = 0.0 if self.known else np.log(1.5 * np.sqrt(self.Z.shape[1]))
+        narrower = np.log(0.1) * (not self.known) * np.linspace(0, 1, count)
+        return list(np.column_stack([widest + narrower, np.log(np.geomspace(1.0, 0.01, count))]))
+
+    def _separate_starts(self, evidence: Evidence, common: Array, count: int) -> list[Array]:
+        """The best common θ, and the best of those that are short in one input and long in others.
+
+        A rough dependence on one input of many hides from every common lengthscale.
+        """
+        d = self.n_lengthscales
+        short = [np.where(np.eye(d), theta, 1.5 * np.sqrt(d)) for theta in (0.1, 0.4)]
+        single = np.log(np.column_stack([np.vstack(short), np.full(2 * d, 0.2)]))
+        ranked = sorted(single, key=lambda start: -evidence(start)[0])
+        return [np.append(np.full(d, common[0]), common[1]), *ranked[:count]]
+
+    def _ascend(self, evidence: Evidence, start: Array, iterations: int) -> Array:
+        """L-BFGS until the slope is far below what data can tell: 0.01 per factor of e."""
+
+        def loss(parameters: Array) -> tuple[float, Array]:
+            value, gradient = evidence(parameters)
+            if self.spread is not None:
+                away = (parameters[:-1] - 0.5 * np.log(self.Z.shape[1])) / self.spread
+                value -= 0.5 * float(away @ away)
+                gradient = gradient - np.append(away / self.spread, 0.0)
+            return -value, -gradient
+
+        widest = _LENGTHSCALES[1] * np.sqrt(self.Z.shape[1])
+        lengthscales = [1.0, 1.0] if self.known else [_LENGTHSCALES[0], widest]
+        # The second bound keeps the condition number of the final fit below 10¹².
+        least = max(_NUGGETS[0], 1e-12 * float(np.sum(1 / self.v)))
+        limits = np.log([lengthscales] * (len(start) - 1) + [[least, _NUGGETS[1]]]).tolist()
+        found = fmin_l_bfgs_b(loss, start, bounds=limits, factr=1e9, pgtol=0.01, maxiter=iterations)
+        return np.asarray(found[0])
+
+
+def _condition(rows: Array, y: Array, v: Array, nugget: float) -> tuple[Array, Array, float]:
+    """z = (ΦᵀV⁻¹Φ + ηI)⁻¹ΦᵀV⁻¹y, the leave-one-out means, and σ².
+
+    A row's weight hᵢ in its own mean gives the mean without it: yᵢ − (yᵢ − m(xᵢ))/(1 − hᵢ).
+    """
+    n, p = rows.shape
+    step = max(1, _BLOCK_ENTRIES // p)
+    blocks = [slice(start, start + step) for start in range(0, n, step)]
+    A, b = nugget * np.eye(p), np.zeros(p)
+    for block in blocks:
+        scaled = rows[block] / np.sqrt(v[block, None])
+        A += scaled.T @ scaled
+        b += scaled.T @ (y[block] / np.sqrt(v[block]))
+    R = _inverse_factor(A)
+    z = R.T @ (R @ b)
+    own = np.empty(n)
+    for block in blocks:
+        image = rows[block] @ R.T
+        own[block] = np.einsum("ij,ij->i", image, image) / v[block]
+    residual = y - rows @ z
+    variance = (np.sum(residual**2 / v) + nugget * (z @ z)) / (nugget * n)
+    return z, y - residual / np.maximum(1 - own, np.finfo(float).eps), float(variance)
+
+
+def _inverse_factor(A: Array) -> Array:
+    """R = L⁻¹ for A = LLᵀ, so that A⁻¹ = RᵀR (products are faster than triangular solves)."""
+    inverse, _ = lapack.dtrtri(cholesky(A.T, lower=True, check_finite=False), lower=1)
+    return np.asarray(inverse)
+
+
+def _distance_form(W: Array, U: Array, P: Array) -> Array:
+    """Σᵢⱼ Wᵢⱼ (uᵢ − pⱼ)² for every column, without the differences."""
+    squares = W.sum(axis=1) @ U**2 + W.sum(axis=0) @ P**2
+    return np.asarray(squares - 2 * np.einsum("ij,ij->j", U, W @ P))
+
+
+def _gradient(by_theta: Array, by_nugget: float, parameters: Array) -> Array:
+    """One derivative per input, or their sum if the inputs share θ."""
+    shared = len(parameters) == 2
+    return np.append(by_theta.sum() if shared else by_theta, by_nugget)
+
+
+def _spread(X: Array, isotropic: bool) -> Array:
+    """Standard deviation of every column, or their root mean square; one where X is constant."""
+    variance = np.var(X - X.min(axis=0), axis=0)  # exactly zero for a constant column
+    spread = np.sqrt(variance.mean() if isotropic else variance)
+    return np.asarray(np.where(spread > 0, spread, 1.0))
+
+
+def _plain(theta: Array) -> float | tuple[float, ...]:
+    return tuple(theta.tolist()) if np.ndim(theta) else float(theta)
+
+
+def _checked(
+    X: ArrayLike, y: ArrayLike, noise_shape: ArrayLike | None
+) -> tuple[Array, Array, Array]:
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    v = np.ones(y.shape) if noise_shape is None else np.asarray(noise_shape, dtype=np.float64)
+    if X.ndim != 2 or 0 in X.shape or y.shape != (len(X),) or v.shape != y.shape:
+        raise ValueError(
+            f"X, y and noise_shape must have shapes (n, d), (n,) and (n,), got {X.shape}, "
+            f"{y.shape} and {v.shape}: give one row, one value and one variance per observation"
+        )
+    if not (np.all(np.isfinite(X)) and np.all(np.isfinite(y))):
+        raise ValueError("X and y must be finite, got NaN or infinity: remove those rows")
+    for name, values, largest in (("X", X, _LARGEST_INPUT), ("y", y, _LARGEST_OUTPUT)):
+        if (size := np.abs(values).max()) > largest:
+            raise ValueError(f"{name} is of size {size:.0e}: rescale it, to 1 for example")
+    if not (np.all(v > 0) and np.all(np.isfinite(v))):
+        raise ValueError(f"noise_shape must be positive and finite, got {v.min()!r} as its minimum")
+    return X, y, np.maximum(v / v.mean(), _LEAST_NOISE)

@@ -1,0 +1,140 @@
+"""Tune the scores of any model with a mean and a scale, by the criterion that tunes bands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from scipy.stats import qmc
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+
+from sosbands.learning.cross_fitting import Criterion, dependence
+from sosbands.learning.search import Progress, climb
+from sosbands.types import Array, Indices
+
+MeanAndScale: TypeAlias = Callable[[Any, Any], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class ScoreTuning:
+    """Every parameter setting that was tried, its criterion, and the best one."""
+
+    trials: tuple[tuple[dict[str, float], float], ...]
+    best_params: dict[str, float]
+    best_criterion: float
+
+
+def tune_score(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    bounds: Mapping[str, tuple[float, float]],
+    *,
+    mean_and_scale: MeanAndScale | None = None,
+    criterion: Criterion = "hsic",
+    cv: Any = 5,
+    max_evaluations: int = 30,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> ScoreTuning:
+    """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
+
+    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind: a Gaussian process, the
+    spread of a forest, kernel-weighted residuals. Residuals and scales are out of fold, pooled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned and fitted on every fold.
+    X, y : array-like
+        Pre-training rows; calibration rows must not be among them.
+    bounds : dict of name to (low, high)
+        The positive parameters to tune, searched in logarithms; nested names such as
+        ``"scale__bandwidth"`` work.
+    mean_and_scale : callable, optional
+        (fitted model, X) ↦ mean and scale of every row. Default:
+        ``model.predict(X, return_std=True)``.
+    criterion : {"hsic", "distance_correlation", "mutual_information"}
+    cv : int or splitter
+    max_evaluations : int
+        Settings to try.
+    n_jobs : int, optional
+        Folds in parallel.
+    verbose : int
+        A progress line on standard error if positive.
+
+    Returns
+    -------
+    ScoreTuning
+        With `best_params`, for ``estimator.set_params(**best_params)``.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    names = list(bounds)
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
+    if not names:
+        raise ValueError(f"bounds must name at least one parameter, got {bounds!r}")
+    if max_evaluations < 1:
+        raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
+    limits = [_checked_bounds(name, bounds[name]) for name in names]
+    evaluate = mean_and_scale or _predicted_std
+    folds = list(check_cv(cv).split(X, y))
+    progress = Progress(max_evaluations, "tuning", verbose > 0)
+    trials: list[tuple[dict[str, float], float]] = []
+    with Parallel(n_jobs=n_jobs) as parallel:
+
+        def gain(logarithms: Array) -> float:
+            params = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
+            model = clone(estimator).set_params(**params)
+            parts = parallel(delayed(_held_out)(model, X, y, fold, evaluate) for fold in folds)
+            sizes, scales = (np.concatenate(column) for column in zip(*parts, strict=True))
+            trials.append((params, dependence(criterion, sizes, scales)))
+            progress.step()
+            return trials[-1][1]
+
+        first = max(max_evaluations // 2, 1)
+        grid = _spread_points(limits, first)
+        values = [gain(point) for point in grid]
+        if max_evaluations > first:
+            climb(gain, grid[int(np.argmax(values))], limits, max_evaluations - first)
+    progress.close()
+    best_params, best_criterion = max(trials, key=lambda trial: trial[1])
+    return ScoreTuning(tuple(trials), best_params, best_criterion)
+
+
+def _held_out(
+    model: Any, X: Any, y: Array, fold: tuple[Indices, Indices], evaluate: MeanAndScale
+) -> tuple[Array, Array]:
+    """Sizes of residuals, and scales, of held-out rows."""
+    train, test = fold
+    model = clone(model)
+    model.fit(_safe_indexing(X, train), y[train])
+    mean, scale = evaluate(model, _safe_indexing(X, test))
+    return np.abs(y[test] - mean), np.asarray(scale, dtype=np.float64)
+
+
+def _predicted_std(model: Any, X: Any) -> tuple[Array, Array]:
+    mean, std = model.predict(X, return_std=True)
+    return np.asarray(mean), np.asarray(std)
+
+
+def _checked_bounds(name: str, pair: tuple[float, float]) -> tuple[float, float]:
+    low, high = pair
+    if not 0 < low < high < np.inf:
+        raise ValueError(f"bounds of {name} must satisfy 0 < low < high < inf, got {pair!r}")
+    return float(np.log(low)), float(np.log(high))
+
+
+def _spread_points(limits: Sequence[tuple[float, float]], count: int) -> Array:
+    """Points that fill a box evenly: Halton's, or an even grid of one dimension."""
+    low, high = np.transpose(limits)
+    if len(limits) == 1:
+        return np.asarray(low + (np.arange(count) + 0.5)[:, None] / count * (high - low))
+    unit = qmc.Halton(len(limits), scramble=False).random(count + 1)[1:]
+    return np.asarray(low + unit * (high - low))

@@ -1,0 +1,97 @@
+"""The rows that users give to an estimator, checked.
+
+They become arrays of numbers, or are passed on as the user's own models want them: data frames to
+an `estimator` or a `band_transformer`, anything with rows and columns to a `band_transformer`.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from sosbands.learning.encoding import is_frame
+from sosbands.quoting import quoted
+from sosbands.types import Array
+
+MIN_ROWS = 10  # that a band learns from
+
+
+def check_limits(low: Any, high: Any) -> None:
+    """Raise an error if y_min and y_max are no limits of outputs."""
+    for name, value in (("y_min", low), ("y_max", high)):
+        if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
+            raise ValueError(f"{name} must be a number or None, got {quoted(value)}")
+    if low is not None and high is not None and not low < high:
+        raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
+
+
+def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
+    """Rows that train or calibrate: their outputs are within y_min and y_max."""
+    X, outputs = labelled_rows(estimator, X, y, reset=reset)
+    low, high = estimator.y_min, estimator.y_max
+    # Intervals are clipped at the limits, so that outputs beyond them would never be held.
+    if (low is not None and outputs.min() < low) or (high is not None and outputs.max() > high):
+        raise ValueError(
+            f"y goes from {outputs.min():g} to {outputs.max():g}, beyond y_min={low!r} and "
+            f"y_max={high!r}: correct the limits, or the data"
+        )
+    return X, outputs
+
+
+def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
+    """Rows with their outputs; if `reset`, those of a fit: at least ten, and they name columns."""
+    least = MIN_ROWS if reset else 1
+    if _sees_arrays(estimator, X):
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            dtype=np.float64,
+            y_numeric=True,
+            ensure_min_samples=least,
+        )
+        return X, np.asarray(y, dtype=np.float64)
+    X = _passed_on(estimator, X, reset=reset)
+    if y is None:
+        raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
+    outputs: Array = column_or_1d(
+        check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
+    )
+    check_consistent_length(X, outputs)
+    if len(outputs) < least:
+        raise ValueError(f"at least {least} rows are needed, got {len(outputs)}")
+    return X, outputs
+
+
+def new_rows(estimator: Any, X: Any) -> Any:
+    """Rows without outputs, with the columns of those of the fit."""
+    if _sees_arrays(estimator, X):
+        return validate_data(estimator, X, reset=False, dtype=np.float64)
+    return _passed_on(estimator, X, reset=False)
+
+
+def _passed_on(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as the user's models want it, its names and its number of columns checked."""
+    if not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+    if X.shape[0] == 0:
+        raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _sees_arrays(estimator: Any, X: Any) -> bool:
+    """Whether X is turned into an array of numbers, or passed on as it is."""
+    if estimator.band_transformer is not None:
+        return False
+    return estimator.estimator is None or not is_frame(X)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsRegressor
+from threadpoolctl import threadpool_limits
+
+from sosbands.learning import neighbours
+from sosbands.learning.neighbours import NearestRow, NeighbourMean, distances_among
+
+INPUTS = [1, 5, 6, 20]
+
+
+def rows(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("d", INPUTS)
+def test_the_distance_to_the_nearest_row_equals_the_slow_twin(d, monkeypatch):
+    monkeypatch.setattr(neighbours, "_BLOCK_ENTRIES", 500)
+    X, Z = rows(90, d), rows(70, d, seed=1)
+    assert_allclose(NearestRow(X).distance(Z), cdist(Z, X).min(axis=1), rtol=1e-12)
+    slow = cdist(X, X) + np.diag(np.full(90, np.inf))
+    assert_allclose(distances_among(X), slow.min(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", INPUTS)
+@pytest.mark.parametrize("centre", [0.0, 1e9])
+def test_equal_rows_have_a_distance_of_exactly_zero(d, centre):
+    X = rows(50, d) + centre
+    assert_array_equal(NearestRow(X).distance(X[::-1]), 0)
+    assert_array_equal(distances_among(np.repeat(X, 2, axis=0)), 0)
+    assert_array_equal(distances_among(X[:1]), 0)
+
+
+@pytest.mark.parametrize("d", INPUTS)
+def test_distances_that_overflow_are_infinite(d):
+    assert_array_equal(NearestRow(rows(9, d)).distance(np.full((1, d), 1e300)), np.inf)
+
+
+def test_the_mean_over_neighbours_is_that_of_scikit_learn_where_nothing_is_tied(monkeypatch):
+    monkeypatch.setattr(neighbours, "_BLOCK_ENTRIES", 500)
+    X, y, Z = rows(90, 3), rows(90, 1)[:, 0], rows(70, 3, seed=1)
+    expected = KNeighborsRegressor(7).fit(X, y).predict(Z)
+    assert_allclose(NeighbourMean(7).fit(X, y).predict(Z), expected)
+
+
+def test_equally_near_rows_share_the_places_that_nearer_ones_leave():
+    X, y = np.array([[0.0], [1.0], [-1.0], [1.0], [5.0]]), np.array([4.0, 1.0, 2.0, 6.0, 99.0])
+    assert_allclose(NeighbourMean(2).fit(X, y).predict([[0.0]]), (4 + 3) / 2)
+    assert_allclose(NeighbourMean(3).fit(X, y).predict([[0.0]]), (4 + 3 + 3) / 3)
+    assert_allclose(NeighbourMean(5).fit(X, y).predict([[0.0]]), y.mean())
+
+
+def test_neither_order_nor_rounding_nor_threads_choose_among_neighbours():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, size=(200, 2)) / 3, rng.normal(size=200)
+    Z = rng.integers(0, 3, size=(40, 2)) / 3
+    found = NeighbourMean(30).fit(X, y).predict(Z)
+    order = rng.permutation(200)
+    assert_allclose(NeighbourMean(30).fit(X[order], y[order]).predict(Z), found)
+    jitter = 1e-14 * rng.normal(size=X.shape)
+    assert_allclose(NeighbourMean(30).fit(X + jitter, y).predict(Z), found)
+    with threadpool_limits(1):
+        assert_allclose(NeighbourMean(30).fit(X, y).predict(Z), found)
+
+
+def test_neighbours_that_are_infinitely_far_count_alike():
+    X, y = rows(9, 2), np.arange(9.0)
+    assert_allclose(NeighbourMean(3).fit(X, y).predict(np.full((1, 2), 1e300)), 4.0)
+
+
+@pytest.mark.parametrize("k", [0, 10])
+def test_more_neighbours_than_rows_or_none_are_refused(k):
+    with pytest.raises(ValueError, match=f"from 1 to the number of rows, 9, got {k}"):
+        NeighbourMean(k).fit(rows(9, 2), np.zeros(9))
