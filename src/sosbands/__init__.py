@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         Status,
     )
     from sosbands.estimator import BandRegressor
+    from sosbands.learning.kernel_band import KernelBand
+    from sosbands.learning.kernel_mean import KernelMean
     from sosbands.learning.score_tuning import tune_score
     from sosbands.persistence import load, save
     from sosbands.plotting import BandDisplay, CoverageDisplay, TuningDisplay
@@ -29,6 +31,8 @@ _HOMES = {
     "BandRegressor": "sosbands.estimator",
     "CoverageDisplay": "sosbands.plotting",
     "TuningDisplay": "sosbands.plotting",
+    "KernelBand": "sosbands.learning.kernel_band",
+    "KernelMean": "sosbands.learning.kernel_mean",
     "Gaussian": "sosbands.core.kernels",
     "Kernel": "sosbands.core.kernels",
     "Linear": "sosbands.core.kernels",
@@ -55,6 +59,8 @@ __all__ = [
     "CoverageDisplay",
     "Gaussian",
     "Kernel",
+    "KernelBand",
+    "KernelMean",
     "Linear",
     "Matern",
     "Newton",

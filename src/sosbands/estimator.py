@@ -20,11 +20,14 @@ from sosbands.conformal import (
     PlusCalibration,
     checked_levels,
 )
+from sosbands.core.solvers import Solution
 from sosbands.learning.calibrator import Calibrator, learn_folds
+from sosbands.learning.checks import check_number
 from sosbands.learning.encoding import row_blocks
 from sosbands.learning.folds import calibration_split, numbered
-from sosbands.learning.learned_band import BandLearner, LearnedBand
-from sosbands.learning.settings import BandSettings
+from sosbands.learning.kernel_band import KernelBand
+from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.learner import BandLearner, Learned
 from sosbands.learning.validation import check_limits, fitting_rows, new_rows
 from sosbands.notices import warn_of_frozen, warn_of_shortage, warn_of_status, warn_of_unseen
 from sosbands.types import Array, Indices
@@ -40,66 +43,18 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     of level 0.9 then covers a new exchangeable row with probability at least 0.9, on average over
     all rows (it is not a promise for each x).
 
-    Lengthscales and penalties are in standardised units: inputs, output and residuals have mean
-    zero and variance one (unless ``standardize=False``). The letters are those of the paper.
+    Three parts are composed: a mean (`estimator`), a band around it (`band`) and a calibration.
 
     Parameters
     ----------
     estimator : regressor or None
-        The model to put intervals around. None: a kernel mean. Any scikit-learn regressor or
-        pipeline: it is cross-fitted, its out-of-fold residuals train the band, then it is fitted on
-        all pre-training rows. A model trained elsewhere: ``FrozenEstimator(model)``; the rows that
-        trained it must not be passed to `fit`.
-    symmetric : bool or "auto"
-        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
-        `estimator` with at least 100 rows; around a kernel mean True, or, from 300 rows on,
-        whichever has the better out-of-fold interval score.
-    lengthscale : "hsic", float or array of shape (d,)
-        θᶠ. "hsic" makes the dependence between out-of-fold residuals and scales largest.
-    anisotropy : {"likelihood", "hsic", "none"}
-        Where the relative lengthscales of several inputs come from: a Gaussian process for the size
-        of the residuals; HSIC for each, alone and in wide bounds, as in the paper; or they are all
-        equal.
-    criterion : {"hsic", "distance_correlation", "mutual_information"}
-        What "hsic" above stands for; the others are there for comparison.
-    residual_power : {1, 2}
-        HSIC of |r| and √f, or of r² and f as in the paper's appendix.
-    kernel_mean : {"gp", "joint"}
-        For ``estimator=None``. "gp": the mean of the preliminary Gaussian process; its closed-form
-        leave-one-out residuals train the band. "joint": learned together with the band, ‖m‖² ≤ s,
-        the paper.
-    mean_lengthscale : "gp", "gp-isotropic", float or array of shape (d,)
-        θᵐ, by maximum likelihood, one for each input or a common one.
-    mean_weight : "auto" or float
-        a, the weight of the squared error of a joint mean. "auto": 0, or 1000 if not symmetric.
-    width_weight : "auto" or float
-        b, the weight of the mean of f. "auto": once, three times or ten times min(n/10, 5√n), and
-        at least 10, whichever has the better out-of-fold interval score.
-    trace_penalty, ridge_penalty : float
-        λ₁ and λ₂.
-    training_coverage : "auto" or float
-        τ in (0, 1]: the share of the rows that f aims to cover before calibration. 1.0 is the
-        paper's hard band. It is not the confidence level. "auto": 0.8, or 0.9 if not symmetric.
-    prediction_weight : "auto" or float
-        How much the prediction counts as one more input of kᶠ; 0 is the paper. "auto": 0 around a
-        kernel mean, otherwise as `anisotropy` finds.
-    difficulty : "auto", regressor or None
-        Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
-        logarithm is one more input of kᶠ, and the scale is the geometric mean of √f and the guess.
-        None is the paper. "auto": around a given `estimator` boosted trees from 500 rows on, the
-        thirty nearest neighbours from 100 rows on, otherwise None.
-    caution : "auto" or float
-        How much wider intervals get away from the data: the scale is multiplied by
-        1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `extrapolation`. 0 is the paper.
-        "auto": 1 around a given `estimator`, 2 around a kernel mean; 0 if there is one input.
-    shift_power : "auto" or float
-        In [0, 1]. Calibration shifts the bounds of a two-sided band in proportion to its width to
-        this power: 0 by the same everywhere, 1 in proportion to the width. 0 is the paper. "auto":
-        n/(n + 200) for n pre-training rows, since few rows know narrow bands badly.
-    offset : float
-        A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
-    standardize : bool
-        Whether inputs and output are standardised with the pre-training rows.
+        The model to put intervals around. None: a kernel mean, `KernelMean()`. Any scikit-learn
+        regressor or pipeline: it is cross-fitted, its out-of-fold residuals train the band, then it
+        is fitted on all pre-training rows. A model trained elsewhere: ``FrozenEstimator(model)``;
+        the rows that trained it must not be passed to `fit`.
+    band : KernelBand or None
+        All that concerns the band alone: its kernel, penalties, tuning and solver. None:
+        `KernelBand()`.
     calibration : {"split", "cv+", "localized"} or None
         "split": P(Y ∈ C(X)) ≥ level, and ≤ level + 1/(m + 1) without ties. "localized": the same
         guarantee, with a threshold that varies with x (randomly localized conformal prediction);
@@ -114,21 +69,14 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Folds of cross-fitting, tuning and "cv+". A `TimeSeriesSplit` also makes the last rows the
         calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
         splitter or groups, residuals of a kernel mean are out of fold instead of leave-one-out.
-    remove_outliers : float or None
-        Leave rows out of the band whose preliminary residual is further from the median than this
-        many robust standard deviations. They still calibrate.
     band_transformer : transformer or None
         What the band sees of X. Default: the numeric columns; a kernel mean sees the same, and has
         to see all columns.
+    remove_outliers : float or None
+        Leave rows out of the band whose preliminary residual is further from the median than this
+        many robust standard deviations. They still calibrate.
     y_min, y_max : float or None
         Intervals are clipped to what is possible.
-    solver : {"newton", "accelerated", "sdp"} or Solver
-        Solves the band problem.
-    tol : float
-        Certified relative gap of the solution. A `solver` that is an instance has its own.
-    max_rank : int or None
-        Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/4, but 35 to 250 (no
-        limit if not standardised).
     n_jobs : int or None
         Folds in parallel, through joblib. The result does not depend on it.
     random_state : int, RandomState or None
@@ -138,16 +86,18 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    estimator_ : regressor or None
-        The fitted `estimator`.
+    estimator_ : regressor
+        The fitted mean.
+    band_ : FittedBand
+        Rows ↦ mean and scale.
     symmetric_ : bool
     lengthscale_ : float or tuple of float
         θᶠ, in standardised units: of the inputs, then of the prediction and of the guess of
-        `difficulty`, if the scale sees them.
+        `difficulty`, if the scale sees them. ``KernelBand(lengthscale=...)`` takes it.
     width_weight_ : float
         b.
     certificate_ : Certificate
-        Duality gap, feasibility, rank, trace residual and timings of the solution.
+        Status, duality gap, feasibility, rank, trace residual and timings of the solution.
     tuning_ : Tuning or None
         All candidates, their criteria, and the chosen one.
     calibration_ : Calibration, PlusCalibration or None
@@ -179,67 +129,27 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         estimator: Any = None,
         *,
-        symmetric: bool | str = "auto",
-        lengthscale: Any = "hsic",
-        anisotropy: str = "likelihood",
-        criterion: str = "hsic",
-        residual_power: int = 1,
-        kernel_mean: str = "gp",
-        mean_lengthscale: Any = "gp",
-        mean_weight: Any = "auto",
-        width_weight: Any = "auto",
-        trace_penalty: float = 1.0,
-        ridge_penalty: float = 1.0,
-        training_coverage: Any = "auto",
-        prediction_weight: Any = "auto",
-        difficulty: Any = "auto",
-        caution: Any = "auto",
-        shift_power: Any = "auto",
-        offset: float = 1.0,
-        standardize: bool = True,
+        band: KernelBand | None = None,
         calibration: str | None = "split",
         calibration_size: float | int = 0.3,
         cv: Any = 5,
-        remove_outliers: float | None = None,
         band_transformer: Any = None,
+        remove_outliers: float | None = None,
         y_min: float | None = None,
         y_max: float | None = None,
-        solver: Any = "newton",
-        tol: float = 1e-4,
-        max_rank: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
-        self.symmetric = symmetric
-        self.lengthscale = lengthscale
-        self.anisotropy = anisotropy
-        self.criterion = criterion
-        self.residual_power = residual_power
-        self.kernel_mean = kernel_mean
-        self.mean_lengthscale = mean_lengthscale
-        self.mean_weight = mean_weight
-        self.width_weight = width_weight
-        self.trace_penalty = trace_penalty
-        self.ridge_penalty = ridge_penalty
-        self.training_coverage = training_coverage
-        self.prediction_weight = prediction_weight
-        self.difficulty = difficulty
-        self.caution = caution
-        self.shift_power = shift_power
-        self.offset = offset
-        self.standardize = standardize
+        self.band = band
         self.calibration = calibration
         self.calibration_size = calibration_size
         self.cv = cv
-        self.remove_outliers = remove_outliers
         self.band_transformer = band_transformer
+        self.remove_outliers = remove_outliers
         self.y_min = y_min
         self.y_max = y_max
-        self.solver = solver
-        self.tol = tol
-        self.max_rank = max_rank
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -249,25 +159,23 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The paper's algorithm 1 to the letter, on the fast solver.
 
         A hard band, a joint mean, no offset, no standardisation, a = 0, b = 10, λ₁ = λ₂ = 1, and
-        HSIC for every θᶠ. `parameters` change that.
+        HSIC for every θᶠ. `parameters` change that: ``band__training_coverage=0.8``.
         """
-        published = {
-            "symmetric": True,
-            "anisotropy": "hsic",
-            "residual_power": 2,
-            "kernel_mean": "joint",
-            "mean_weight": 0.0,
-            "width_weight": 10.0,
-            "training_coverage": 1.0,
-            "prediction_weight": 0.0,
-            "difficulty": None,
-            "caution": 0.0,
-            "shift_power": 0.0,
-            "offset": 0.0,
-            "standardize": False,
-            "calibration_size": 0.5,
-        }
-        return cls(**{**published, **parameters})
+        published = cls(
+            KernelMean(standardize=False), band=KernelBand.as_published(), calibration_size=0.5
+        )
+        return published.set_params(**parameters)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the parts by ``band__name`` and ``estimator__name``."""
+        for part, default in (("band", "KernelBand()"), ("estimator", "KernelMean()")):
+            inner = [name for name in params if name.startswith(f"{part}__")]
+            if inner and params.get(part, getattr(self, part)) is None:
+                raise ValueError(
+                    f"{inner[0]} needs a {part}, but it is None: pass {part}={default} first"
+                )
+        super().set_params(**params)
+        return self
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Split, tune, solve, calibrate.
@@ -289,10 +197,10 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
         fresh = copy(self)
-        fresh._fit(X, y, groups)
+        solutions = fresh._fit(X, y, groups)
         self.__dict__ = fresh.__dict__
-        for learned in (self.band_, *self._calibrator.folds):
-            warn_of_status(learned.band.solution)
+        for solution in solutions:
+            warn_of_status(solution)
         return self
 
     def conformalize(
@@ -462,14 +370,14 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = new_rows(self, X)
         return np.concatenate(
             [
-                self.band_.extrapolation(self.band_.inputs(_safe_indexing(X, rows)))
+                self.band_.extrapolation.share(self.band_.distance(_safe_indexing(X, rows)))
                 for rows in row_blocks(X)
             ]
         )
 
-    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> None:
-        """Check, learn, calibrate and record."""
-        settings = BandSettings.of(self)
+    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Solution]:
+        """Check, learn, calibrate and record; the solved problems."""
+        learner = self._learner()
         if self.calibration not in _MODES:
             raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
         check_limits(self.y_min, self.y_max)
@@ -477,16 +385,36 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         together = None if groups is None else numbered(groups)
         if together is not None and len(together) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if isinstance(self.estimator, FrozenEstimator):
             warn_of_frozen()
-        learner = BandLearner(self.estimator, self.band_transformer, self.cv, settings, seed)
         if self.calibration == "cv+":
-            self._fit_folds(X, y, together, learner)
-        else:
-            self._fit_split(X, y, together, learner)
+            return self._fit_folds(X, y, together, learner)
+        return self._fit_split(X, y, together, learner)
 
-    def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
+    def _learner(self) -> BandLearner:
+        """The parameters that concern learning, checked."""
+        band = KernelBand() if self.band is None else self.band
+        if not isinstance(band, KernelBand):
+            raise ValueError(f"band must be a KernelBand or None, got {band!r}")
+        band.check()
+        if self.remove_outliers is not None:
+            check_number("remove_outliers", self.remove_outliers, positive=True)
+        learner = BandLearner(
+            estimator=KernelMean() if self.estimator is None else self.estimator,
+            band=band,
+            transformer=self.band_transformer,
+            cv=self.cv,
+            remove_outliers=self.remove_outliers,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose > 0,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )
+        learner.rules.check()
+        return learner
+
+    def _fit_split(
+        self, X: Any, y: Array, groups: Indices | None, learner: BandLearner
+    ) -> list[Solution]:
         """Some rows train and the others calibrate, or all train."""
         train, held_out = np.arange(len(y)), None
         if self.calibration is not None:
@@ -494,30 +422,36 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 len(y), self.calibration_size, cv=self.cv, groups=groups, seed=learner.seed
             )
         part, kept = _safe_indexing(X, train), None if groups is None else groups[train]
-        self._keep(learner.learn(part, y[train], kept), part, learner.seed)
+        learned = learner.learn(part, y[train], kept)
+        self._keep(learned, len(train), learner.seed)
         if held_out is not None:
             clusters = None if groups is None else groups[held_out]
             self._calibrate(_safe_indexing(X, held_out), y[held_out], clusters=clusters)
+        return [learned.solution]
 
-    def _fit_folds(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
+    def _fit_folds(
+        self, X: Any, y: Array, groups: Indices | None, learner: BandLearner
+    ) -> list[Solution]:
         """CV+: all rows train, and those of each fold calibrate the band without it."""
         folds, calibration = learn_folds(learner, X, y, groups)
-        self._keep(learner.learn(X, y, groups), X, learner.seed)
-        self._record(self._calibrator.with_folds(folds, calibration))
+        learned = learner.learn(X, y, groups)
+        self._keep(learned, len(y), learner.seed)
+        self._record(self._calibrator.with_folds([fold.band for fold in folds], calibration))
+        return [part.solution for part in (learned, *folds)]
 
-    def _keep(self, learned: LearnedBand, X: Any, seed: int) -> None:
-        """Record what was learned from the pre-training rows X, not calibrated yet."""
-        solution, band = learned.band.solution, learned.band
-        self.band_ = learned
-        self.estimator_ = getattr(band.mean_model, "estimator", None)
-        self.symmetric_ = band.symmetric
+    def _keep(self, learned: Learned, n_train: int, seed: int) -> None:
+        """Record what was learned, not calibrated yet."""
+        solution = learned.solution
+        self.band_ = learned.band
+        self.estimator_ = learned.band.mean_model.model
+        self.symmetric_ = learned.band.symmetric
         self.lengthscale_ = solution.problem.scale_kernels[0].lengthscale
         self.width_weight_ = solution.problem.width_weight
         self.certificate_ = solution.certificate
-        self.tuning_ = band.tuning
-        self.n_train_ = X.shape[0]
-        self.n_outliers_ = band.n_outliers
-        self._record(Calibrator.of(learned, seed))
+        self.tuning_ = learned.tuning
+        self.n_train_ = n_train
+        self.n_outliers_ = learned.n_outliers
+        self._record(Calibrator.of(learned.band, seed))
 
     def _calibrate(self, X: Any, y: Array, **companions: Any) -> None:
         """Calibrate with checked rows."""

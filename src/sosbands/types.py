@@ -13,3 +13,5 @@ Indices: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 # (train, test) of every fold.
 Folds: TypeAlias = Sequence[tuple[Indices, Indices]]
+# One lengthscale for all inputs, or one for each.
+Lengthscale: TypeAlias = float | tuple[float, ...]

@@ -11,17 +11,15 @@ are tried in a fixed order, so that rounding never chooses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack
 
+from sosbands.core.expansions import KernelExpansion, kernel_blocks
 from sosbands.core.kernels import Kernel
 from sosbands.types import Array, Indices
 
-# Kernel blocks of about this many entries stay in the processor's cache.
-_BLOCK_ENTRIES = 1 << 16
 # Rows among which pivots are sought in one go; their Gram matrix is formed.
 _CANDIDATES = 250
 _MOST_CANDIDATES = 4000
@@ -71,32 +69,16 @@ class Features:
     def rows_and_norms(self, X: Array) -> tuple[Array, Array]:
         """Features φ(x) and ‖φ(x)‖², in one pass over the blocks."""
         rows, norms = np.empty((len(X), self.rank)), np.empty(len(X))
-        for block in self._blocks(len(X)):
+        for block in kernel_blocks(len(X), len(self.landmarks)):
             image = np.matmul(
                 self.kernel(X[block], self.landmarks), self.whitening, out=rows[block]
             )
             np.einsum("ij,ij->i", image, image, out=norms[block])
         return rows, norms
 
-    def linear_form(self, X: Array, z: Array) -> Array:
-        """⟨z, φ(x)⟩ of shape (n,), in blocks and without the features."""
-        out, weights = np.empty(len(X)), self.whitening @ z
-        for block in self._blocks(len(X)):
-            np.matmul(self.kernel(X[block], self.landmarks), weights, out=out[block])
-        return out
-
-    def quadratic_form(self, X: Array, R: Array) -> Array:
-        """‖Rᵀφ(x)‖² of shape (n,), in blocks and without the features."""
-        out, weights = np.empty(len(X)), self.whitening @ R
-        for block in self._blocks(len(X)):
-            image = self.kernel(X[block], self.landmarks) @ weights
-            np.einsum("ij,ij->i", image, image, out=out[block])
-        return out
-
-    def _blocks(self, n: int) -> Iterator[slice]:
-        """Rows whose kernel block stays in the processor's cache."""
-        size = max(64, _BLOCK_ENTRIES // len(self.landmarks))
-        return (slice(start, start + size) for start in range(0, n, size))
+    def expansion(self, coefficients: Array) -> KernelExpansion:
+        """x ↦ Rᵀφ(x) for coefficients R of shape (r,) or (r, k), without the features."""
+        return KernelExpansion(self.kernel, self.landmarks, self.whitening @ coefficients)
 
 
 @dataclass(frozen=True, eq=False)

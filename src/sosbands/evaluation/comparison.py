@@ -20,7 +20,8 @@ from sosbands.conformal import IntervalFamily, SplitCalibration, checked_levels
 from sosbands.estimator import BandRegressor
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.folds import calibration_split, numbered
-from sosbands.learning.means import Affine, checked_prediction
+from sosbands.learning.means import checked_prediction
+from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import MIN_ROWS
 from sosbands.metrics import (
     cluster_count,

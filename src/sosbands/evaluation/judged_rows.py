@@ -19,7 +19,7 @@ from sosbands.conformal import (
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.evaluation.chance import binomial_bounds, expected_coverage
 from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
-from sosbands.learning.means import Affine
+from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import (
     cluster_count,
@@ -106,7 +106,7 @@ class PredictedRows:
         n = len(outputs)
         rng = np.random.default_rng(random_state)
         sample = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
-        B = model.band_.inputs(_safe_indexing(checked, sample))
+        B = model.band_.encoding(_safe_indexing(checked, sample))
         units = Affine.of(B)
         return cls(
             y=outputs,
@@ -265,7 +265,7 @@ class PredictedRows:
 
 def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
     """The names of the d columns that the band sees."""
-    inputs = model.band_.inputs
+    inputs = model.band_.encoding
     names: Any = inputs.columns
     if inputs.transformer is not None:
         try:

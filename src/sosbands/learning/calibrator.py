@@ -22,12 +22,10 @@ from sosbands.conformal import (
     named,
 )
 from sosbands.learning.encoding import row_blocks
+from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import check_partition
-from sosbands.learning.learned_band import BandLearner, LearnedBand
+from sosbands.learning.learner import BandLearner, Learned
 from sosbands.types import Array, Indices
-
-# Pre-training rows that choose the bandwidth of a localized calibration.
-_BANDWIDTH_ROWS = 1000
 
 LikelihoodRatio: TypeAlias = Callable[[Any], Array]
 
@@ -38,7 +36,7 @@ class Calibrator:
 
     Attributes
     ----------
-    learned : LearnedBand
+    learned : FittedBand
     typical : array of shape (p, d)
         Inputs of pre-training rows, which choose the bandwidth of a localized calibration.
     seed : int
@@ -49,26 +47,24 @@ class Calibrator:
         For quantiles: the same rows, if the band is symmetric and the calibration plain.
     ratio : callable or None
         X ↦ the weights of its rows, if the calibration is weighted by a function.
-    folds : sequence of LearnedBand
+    folds : sequence of FittedBand
         The bands without each fold, of CV+.
     """
 
-    learned: LearnedBand
+    learned: FittedBand
     typical: Array
     seed: int
     calibration: Any = None
     signed: SignedCalibration | None = None
     ratio: LikelihoodRatio | None = None
-    folds: Sequence[LearnedBand] = ()
+    folds: Sequence[FittedBand] = ()
 
     @classmethod
-    def of(cls, learned: LearnedBand, seed: int) -> Calibrator:
+    def of(cls, learned: FittedBand, seed: int) -> Calibrator:
         """Without calibration rows."""
-        known = learned.extrapolation
-        some = known.inputs.undo(known.rows[:_BANDWIDTH_ROWS])
-        return cls(learned, learned.band.sees.inputs(some), seed)
+        return cls(learned, learned.typical_inputs, seed)
 
-    def with_folds(self, folds: Sequence[LearnedBand], calibration: PlusCalibration) -> Calibrator:
+    def with_folds(self, folds: Sequence[FittedBand], calibration: PlusCalibration) -> Calibrator:
         """Calibrated by the bands without each fold; see `learn_folds`."""
         return Calibrator(self.learned, self.typical, self.seed, calibration, folds=folds)
 
@@ -101,7 +97,7 @@ class Calibrator:
             calibration = ClusteredCalibration(scores, clusters)
         else:
             calibration = SplitCalibration(scores)
-            if self.learned.band.symmetric:
+            if self.learned.symmetric:
                 signed = SignedCalibration(family.signed_scores(y))
         return Calibrator(self.learned, self.typical, self.seed, calibration, signed, ratio)
 
@@ -163,12 +159,12 @@ class Calibrator:
 
     def _local(self, X: Any) -> Array:
         """The inputs in units in which one bandwidth suits all columns."""
-        return self.learned.band.sees.inputs(self.learned.inputs(X))
+        return self.learned.local_inputs(X)
 
 
 def learn_folds(
     learner: BandLearner, X: Any, y: Array, groups: Indices | None
-) -> tuple[list[LearnedBand], PlusCalibration]:
+) -> tuple[list[Learned], PlusCalibration]:
     """CV+: everything is learned anew without each fold, whose rows it then scores."""
     folds = learner.folds(X, y, groups)
     check_partition(folds, len(y))
@@ -176,7 +172,7 @@ def learn_folds(
     for train, test in folds:
         kept = None if groups is None else groups[train]
         bands.append(learner.learn(_safe_indexing(X, train), y[train], kept))
-        scores.append(bands[-1].family(_safe_indexing(X, test)).scores(y[test]))
+        scores.append(bands[-1].band.family(_safe_indexing(X, test)).scores(y[test]))
     return bands, PlusCalibration(tuple(scores))
 
 

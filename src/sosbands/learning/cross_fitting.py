@@ -39,7 +39,7 @@ class CrossFit:
     residuals: Array
     scales: Array
 
-    def dependence(self, criterion: Criterion, *, power: int = 1) -> float:
+    def dependence(self, criterion: str, *, power: int = 1) -> float:
         """How strongly the size of the residual depends on the scale.
 
         Parameters
@@ -77,7 +77,7 @@ class CrossFit:
         return float(abs(high + low - 2 * middle) / max(high - low, _TINY))
 
 
-def dependence(criterion: Criterion, u: Array, v: Array) -> float:
+def dependence(criterion: str, u: Array, v: Array) -> float:
     """The chosen measure of dependence between two samples."""
     if criterion == "mutual_information":
         return mutual_information(u, v, random_state=0)

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from sosbands.learning.means import Affine
-from sosbands.learning.neighbours import NearestRow, distances_among
 from sosbands.quoting import listed
 from sosbands.types import Array
 
 # Rows that are predicted at once: what is computed for them stays far below 256 MB.
 _BLOCK_ROWS = 1 << 15
-# Training rows that a new row is compared with.
-_NEIGHBOURS = 5_000
-# A row is far away if its nearest neighbour is as far as twice what 5 % of the rows exceed.
-_QUANTILE, _FACTOR = 0.95, 2.0
-# Distances are cut here, far beyond any that means something: they stay finite.
-_FARTHEST = 1e8
-# In standard deviations: how close rows may be that are one row, measured again ↦ how many such
-# places there must be at least. They must be so many times as far from each other.
-_REPEATED, _APART = {1e-6: 2, 1e-5: 10, 1e-4: 10, 1e-3: 10, 1e-2: 10}, 10.0
-_LEAST_UNIT = 1e-6
 
 
 def is_frame(X: Any) -> bool:
@@ -92,65 +79,6 @@ class BandInputs:
             seen = rows[:, self.positions]
         advice = "impute them, or give a band_transformer that does"
         return _finite(seen, "the numeric columns of X", advice)
-
-
-@dataclass(frozen=True, eq=False)
-class Extrapolation:
-    """1 − exp(−d²/2) with d the distance to the nearest training row, in units of usual ones.
-
-    Attributes
-    ----------
-    inputs : Affine
-        Units of the columns of B.
-    rows : array of shape (p, d)
-        Training rows, standardised, in random order.
-    unit : float
-    """
-
-    inputs: Affine
-    rows: Array
-    unit: float
-
-    @classmethod
-    def of(cls, B: Array, rng: np.random.Generator) -> Extrapolation:
-        """From pre-training rows; at most 5000 of them, in random order."""
-        inputs = Affine.of(B)
-        rows = inputs(B[rng.permutation(len(B))[:_NEIGHBOURS]])
-        unit = _usual(distances_among(rows))
-        for jitter, least in _REPEATED.items():
-            if unit <= _FACTOR * jitter:  # most rows are repeated: how far apart are the places?
-                places = _places(rows, jitter)
-                apart = distances_among(places)
-                if len(places) >= least and np.median(apart) >= _APART * jitter:
-                    unit = _usual(apart)
-        return cls(inputs, rows, unit if unit >= _LEAST_UNIT else 1.0)
-
-    @cached_property
-    def nearest(self) -> NearestRow:
-        """Finds the distance to the nearest training row."""
-        return NearestRow(self.rows)
-
-    def __call__(self, B: Array) -> Array:
-        """In [0, 1): zero on training rows, near one far from all of them."""
-        return np.asarray(-np.expm1(-(self.distance(B) ** 2) / 2))
-
-    def distance(self, B: Array) -> Array:
-        """d of every row."""
-        return np.minimum(self.nearest.distance(self.inputs(B)) / self.unit, _FARTHEST)
-
-
-def _usual(distances: Array) -> float:
-    """What they seldom come near."""
-    return _FACTOR * float(np.quantile(distances, _QUANTILE))
-
-
-def _places(rows: Array, jitter: float) -> Array:
-    """Rows of which no two are as close as that, and one of which is near each row."""
-    places = []
-    while len(rows):
-        places.append(rows[0])
-        rows = rows[np.linalg.norm(rows - rows[0], axis=1) > jitter]
-    return np.array(places)
 
 
 def _numeric_columns(X: Any) -> list[Any]:

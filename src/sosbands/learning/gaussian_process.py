@@ -83,7 +83,7 @@ class GaussianProcess:
 
     def mean(self, X: ArrayLike) -> Array:
         """m(x) for every row, in blocks."""
-        return self.features.linear_form(np.asarray(X, dtype=np.float64), self.weights)
+        return self.features.expansion(self.weights).sums(np.asarray(X, dtype=np.float64))
 
 
 def fit_gaussian_process(

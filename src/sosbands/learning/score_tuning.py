@@ -15,7 +15,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from sosbands.learning.cross_fitting import Criterion, dependence
-from sosbands.learning.search import Progress, climb
+from sosbands.learning.progress import Progress
+from sosbands.learning.search import climb
 from sosbands.types import Array, Indices
 
 MeanAndScale: TypeAlias = Callable[[Any, Any], tuple[Array, Array]]

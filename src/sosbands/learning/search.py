@@ -13,10 +13,9 @@ form takes the best, by a derivative-free trust-region method.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from joblib import Parallel
@@ -24,15 +23,16 @@ from scipy.optimize import minimize
 
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Newton, Solution, Solver
-from sosbands.learning.cross_fitting import Criterion, CrossFit, cross_fit, shares
-from sosbands.types import Array, Folds
-
-Lengthscale: TypeAlias = float | tuple[float, ...]
+from sosbands.core.threads import one_blas_thread
+from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
+from sosbands.learning.progress import Progress
+from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.types import Array, Lengthscale
 
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
 # Two sides are tried if the residuals are more skewed than this, and must have a better interval
-# score, by this fraction of 1/√n.
+# score, by this fraction of 1/√n: cases 1 to 4, where residuals are not skewed.
 _SKEWED, _MARGIN = 0.1, 0.2
 # Of two weights b that are equally good the smaller, which gives smoother bands, counts twice.
 _LARGER_WEIGHT = 0.5
@@ -40,10 +40,15 @@ _LARGER_WEIGHT = 0.5
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate: what was tried, and what came out (dependence, score and skewness)."""
+    """One candidate: what was tried, and what came out (dependence, score and skewness).
+
+    `width_factor` is b in units of the smallest one for as many rows, which changes with their
+    number.
+    """
 
     lengthscale: Lengthscale
     width_weight: float
+    width_factor: float
     training_coverage: float
     symmetric: bool
     criterion: float
@@ -69,69 +74,40 @@ class Tuning:
         return frame
 
 
-@dataclass
-class Progress:
-    """A line on standard error that counts steps; silent unless `verbose`."""
-
-    total: int
-    label: str
-    verbose: bool
-    done: int = 0
-
-    def step(self) -> None:
-        """One more step is done."""
-        self.done += 1
-        if not self.verbose:
-            return
-        share = min(self.done / max(self.total, 1), 1.0)
-        bar = "█" * round(20 * share)
-        sys.stderr.write(f"\r{self.label} {bar:<20} {self.done}/{self.total}")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """End the line."""
-        if self.verbose:
-            sys.stderr.write("\n")
+def tune(rows: ScaleRows, shape: Array, *, n_jobs: int | None, verbose: bool) -> Tuning:
+    """Try what the rules of the rows name; `shape` are the relative lengthscales."""
+    rules, (n, d) = rows.rules, rows.Z.shape
+    sizes, factors, sides = rules.sizes(n, d), rules.width_factors, rules.sides(n)
+    trials = len(sizes) + len(factors) + len(sides) + rules.evaluations(np.size(shape))
+    with one_blas_thread(), Parallel(n_jobs=n_jobs) as parallel:
+        search = BandSearch(rows, parallel, Progress(trials, "tuning", verbose))
+        return search.run(shape)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class BandSearch:
     """The search over lengthscales, weights of the width and sides.
 
     Attributes
     ----------
-    state : callable
-        lengthscale ↦ the problem with that kernel.
-    folds : sequence of (train, test) index arrays
-    solver : Solver
-    width_weights, sides : sequences
-        Candidates for b and `symmetric`; the interval score chooses among them.
-    coverages : mapping
-        τ for each side.
-    criterion, power
-        What chooses the lengthscale; see `CrossFit.dependence`.
+    rows : ScaleRows
+        States the problems; its rules name the candidates.
     parallel : joblib.Parallel
         Runs the folds.
     progress : Progress
+    trials : list of Trial
+        What was tried so far.
     starts : dict
         Solutions of every fold from which later trials start, by the number of sides.
     """
 
-    state: Callable[[Lengthscale], BandProblem]
-    folds: Folds
-    solver: Solver
-    width_weights: Sequence[float]
-    coverages: Mapping[bool, float]
-    sides: Sequence[bool]
-    criterion: Criterion
-    power: int
+    rows: ScaleRows
     parallel: Parallel
     progress: Progress
+    trials: list[Trial] = field(default_factory=list)
     starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
-    def run(
-        self, shape: Array, sizes: Sequence[float], *, budget: int = 0, per_input: bool = False
-    ) -> Tuning:
+    def run(self, shape: Array) -> Tuning:
         """Find the size of the lengthscales, then b, then the sides.
 
         The schedule is fixed: the result does not depend on how many processes run the folds.
@@ -140,100 +116,115 @@ class BandSearch:
         ----------
         shape : array of shape (d,) or ()
             Relative lengthscales of the inputs, or one number for all.
-        sizes : sequence of float
-            Factors of the shape, ascending; the choice lies between the ends.
-        budget : int
-            Evaluations of a trust-region search for the lengthscale of the largest criterion, from
-            the best of the sizes on, as in the paper. 0: an average of the sizes.
-        per_input : bool
-            Whether that search moves every input's lengthscale, or the common factor.
         """
-        weights, symmetric = sorted(self.width_weights), self.sides[0]
-        middle, trials, best = weights[len(weights) // 2], [], None
-        lengthscale = plain(shape * sizes[0])
-        if len(sizes) > 1:
-            problems = [self.state(plain(shape * size)) for size in sizes]
-            tried = [self._try(problem, middle, symmetric) for problem in problems]
-            trials += [trial for trial, _ in tried]
-            fits = [fit for _, fit in tried]
-            good = shares(fits, self._dependence) * shares(fits, _quality)
-            size = _average(sizes, good)
-            lengthscale = plain(shape * size)
-            if budget:
-                trials += self._climbed(trials, shape, sizes, per_input=per_input, budget=budget)
-                best = _largest(trials)
-                lengthscale = best.lengthscale
-        problem, weight = self.state(lengthscale), weights[0]
-        if len(weights) > 1:
-            tried = [self._try(problem, weight, symmetric) for weight in weights]
-            trials += [trial for trial, _ in tried]
-            good = shares([fit for _, fit in tried], _quality)
-            weight = _average(weights, good * _LARGER_WEIGHT ** np.arange(len(weights)))
-        if best is None or weight != best.width_weight:
-            best, _ = self._try(problem, weight, symmetric)
-            trials.append(best)
-        for other in self.sides[1:] if best.skewness > _SKEWED else ():
-            trials.append(self._try(problem, weight, other)[0])
-            least = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.folds))
-            if trials[-1].interval_score < least * best.interval_score:
-                best = trials[-1]
+        problem = self._problem(self._lengthscale(shape))
+        factor = self._width_factor(problem)
+        best = self._sided(problem, factor)
         self.progress.close()
-        return Tuning(tuple(trials), best, self.criterion, problem.n)
+        return Tuning(tuple(self.trials), best, self.rows.rules.band.criterion, problem.n)
 
-    def _dependence(self, fit: CrossFit) -> float:
-        return fit.dependence(self.criterion, power=self.power)
+    @property
+    def _sides(self) -> tuple[bool, ...]:
+        return self.rows.rules.sides(len(self.rows.Z))
 
-    def _solvers(self, problem: BandProblem) -> list[Solver]:
-        """One for each fold, started from the first trial's solution with as many sides."""
-        starts = self.starts.get(problem.symmetric)
-        if starts is None or not problem.soft or not isinstance(self.solver, Newton):
-            return [self.solver] * len(self.folds)
-        return [replace(self.solver, start=start) for start in starts]
+    def _problem(self, lengthscale: Lengthscale) -> BandProblem:
+        return self.rows.problem(lengthscale, symmetric=self._sides[0], fold=True)
 
-    def _climbed(
-        self,
-        trials: Sequence[Trial],
-        shape: Array,
-        sizes: Sequence[float],
-        *,
-        per_input: bool,
-        budget: int,
-    ) -> list[Trial]:
-        """The trials of a trust-region search from the best of those with the given sizes on."""
-        best, found = _largest(trials), list[Trial]()
-        free = np.size(shape) if per_input else 1
-        start = np.full(free, np.log(sizes[trials.index(best)]))
+    def _lengthscale(self, shape: Array) -> Lengthscale:
+        """The average of the sizes that are as good as the best, or the best by HSIC alone."""
+        rules, (n, d) = self.rows.rules, self.rows.Z.shape
+        sizes, factors = rules.sizes(n, d), rules.width_factors
+        if len(sizes) == 1:
+            return plain(shape * sizes[0])
+        middle = factors[len(factors) // 2]
+        fits = [self._try(self._problem(plain(shape * size)), middle) for size in sizes]
+        if rules.criterion_alone:
+            return self._climbed(shape, sizes).lengthscale
+        good = shares(fits, self._dependence) * shares(fits, _quality)
+        return plain(shape * _average(sizes, good))
+
+    def _climbed(self, shape: Array, sizes: Sequence[float]) -> Trial:
+        """The best trial of a trust-region search, from the best of those with given sizes on.
+
+        It moves the lengthscale of every input, if there are several.
+        """
+        best, free = _largest(self.trials), np.size(shape)
+        start = np.full(free, np.log(sizes[self.trials.index(best)]))
 
         def gain(logarithms: Array) -> float:
             if np.array_equal(logarithms, start):
                 return best.criterion
-            factor = np.exp(logarithms if per_input else logarithms[0])
-            problem = self.state(plain(shape * factor))
-            found.append(self._try(problem, best.width_weight, best.symmetric)[0])
-            return found[-1].criterion
+            sizes = np.exp(logarithms if free > 1 else logarithms[0])
+            self._try(self._problem(plain(shape * sizes)), best.width_factor)
+            return self.trials[-1].criterion
 
         bounds = [(float(np.log(sizes[0])), float(np.log(sizes[-1])))] * free
-        climb(gain, start, bounds, budget + 1)  # the start costs nothing
-        return found
+        climb(gain, start, bounds, self.rows.rules.evaluations(free) + 1)  # the start is known
+        return _largest(self.trials)
+
+    def _width_factor(self, problem: BandProblem) -> float:
+        """The average of the weights of the width that are as good as the best."""
+        factors = self.rows.rules.width_factors
+        if len(factors) == 1:
+            return factors[0]
+        good = shares([self._try(problem, factor) for factor in factors], _quality)
+        return _average(factors, good * _LARGER_WEIGHT ** np.arange(len(factors)))
+
+    def _sided(self, problem: BandProblem, factor: float) -> Trial:
+        """One side or two: the trial with the better interval score, by a margin for two."""
+        tried = problem.scale_kernels[0].lengthscale, factor
+        known = [t for t in self.trials if (t.lengthscale, t.width_factor) == tried]
+        if not known:
+            self._try(problem, factor)
+        best = known[0] if known else self.trials[-1]
+        least = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.rows.folds))
+        for other in self._sides[1:] if best.skewness > _SKEWED else ():
+            self._try(problem, factor, symmetric=other)
+            if self.trials[-1].interval_score < least * best.interval_score:
+                best = self.trials[-1]
+        return best
+
+    def _dependence(self, fit: CrossFit) -> float:
+        band = self.rows.rules.band
+        return fit.dependence(band.criterion, power=band.residual_power)
+
+    def _solvers(self, problem: BandProblem) -> list[Solver]:
+        """One for each fold, started from the first trial's solution with as many sides."""
+        solver = self.rows.rules.fold_solver(len(self.rows.Z))
+        starts = self.starts.get(problem.symmetric)
+        if starts is None or not problem.soft or not isinstance(solver, Newton):
+            return [solver] * len(self.rows.folds)
+        return [replace(solver, start=start) for start in starts]
 
     def _try(
-        self, problem: BandProblem, width_weight: float, symmetric: bool
-    ) -> tuple[Trial, CrossFit]:
-        """Cross-fit one candidate."""
-        plan = {"width_weight": width_weight, "training_coverage": self.coverages[symmetric]}
-        variant = problem.variant(**plan, symmetric=symmetric)
-        fit, solutions = cross_fit(variant, self.folds, self._solvers(variant), self.parallel)
+        self, problem: BandProblem, factor: float, *, symmetric: bool | None = None
+    ) -> CrossFit:
+        """Cross-fit one candidate, and keep what came out."""
+        rules = self.rows.rules
+        symmetric = self._sides[0] if symmetric is None else symmetric
+        weight, coverage = (
+            factor * rules.width_weight(problem.n),
+            rules.coverage(symmetric=symmetric),
+        )
+        variant = problem.variant(
+            width_weight=weight, training_coverage=coverage, symmetric=symmetric
+        )
+        fit, solutions = cross_fit(variant, self.rows.folds, self._solvers(variant), self.parallel)
         self.starts.setdefault(symmetric, solutions)
         self.progress.step()
-        trial = Trial(
-            lengthscale=problem.scale_kernels[0].lengthscale,
-            **plan,
-            symmetric=symmetric,
-            criterion=self._dependence(fit),
-            interval_score=fit.interval_score(),
-            skewness=fit.skewness(),
+        self.trials.append(
+            Trial(
+                lengthscale=problem.scale_kernels[0].lengthscale,
+                width_weight=weight,
+                width_factor=factor,
+                training_coverage=coverage,
+                symmetric=symmetric,
+                criterion=self._dependence(fit),
+                interval_score=fit.interval_score(),
+                skewness=fit.skewness(),
+            )
         )
-        return trial, fit
+        return fit
 
 
 def _largest(trials: Sequence[Trial]) -> Trial:
@@ -247,13 +238,6 @@ def _quality(fit: CrossFit) -> float:
 def _average(values: Sequence[float], weights: Array) -> float:
     """In logarithms, since the values are factors of each other."""
     return float(np.exp(weights @ np.log(values) / weights.sum()))
-
-
-def plain(lengthscale: Array | float) -> Lengthscale:
-    """A number, or a tuple of numbers: what kernels take."""
-    if np.ndim(lengthscale) == 0:
-        return float(lengthscale)
-    return tuple(np.asarray(lengthscale).tolist())
 
 
 def climb(

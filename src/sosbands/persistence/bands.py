@@ -10,12 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.core.problem import BandProblem, _zero_mean
 from sosbands.core.solvers import Status
 from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
-
-# Of the training rows a file holds no more than how many columns they had.
-ROWS_OF_PROBLEM = ("y", "mean_values", "mean_function", "landmarks")
 
 
 def part(kind: type, attributes: Attributes) -> Any:
@@ -68,12 +64,6 @@ def features(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes)
 
 
-def feature_rows(kind: type, attributes: Attributes) -> Any:
-    """Features without those of the training rows."""
-    rows = np.empty((0, attributes["features"].rank))
-    return kind(**attributes, rows=rows, squared_norms=np.empty(0))
-
-
 def gaussian_process(kind: type, attributes: Attributes) -> Any:
     """A mean, without what it says of its training rows."""
     weights = _finite(attributes.get("weights"), "the weights of a mean", ndim=1)
@@ -81,33 +71,18 @@ def gaussian_process(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes, leave_one_out=np.empty(0))
 
 
-def point(kind: type, attributes: Attributes) -> Any:
-    """The factors of a band, for the features of each side."""
-    basis, factors = attributes["basis"], attributes["factors"]
-    check(isinstance(factors, tuple) and len(factors) == len(basis.scales), "a side has no factor")
-    for side, values in zip(basis.scales, factors, strict=True):
-        rows = len(_finite(values, "the factor of a band", ndim=2))
-        check(rows == side.features.rank, "a factor needs a row for each feature")
+def expansion(kind: type, attributes: Attributes) -> Any:
+    """Landmarks, and one or several weights for each."""
+    landmarks = _finite(attributes.get("landmarks"), "landmarks", ndim=2)
+    weights = np.asarray(attributes.get("weights"))
+    _finite(weights, "the weights of landmarks", ndim=1 if np.ndim(weights) == 1 else 2)
+    check(len(landmarks) and len(weights) == len(landmarks), "a landmark has no weights")
     return kind(**attributes)
 
 
-def problem(kind: type, attributes: Attributes) -> Any:
-    """What was solved, without its rows."""
-    columns = numbers(attributes.get("X"), "X", ndim=2).shape[1]
-    given = attributes["mean_kernel"] is None
-    return kind(
-        **{**attributes, "X": np.empty((0, columns))},
-        y=np.empty(0),
-        mean_values=None,
-        mean_function=_zero_mean if given else None,
-    )
-
-
-def solution(kind: type, attributes: Attributes) -> Any:
-    """A solved problem, without the multipliers of its rows."""
-    check(isinstance(attributes["problem"], BandProblem), "a solution needs its problem")
-    status, sides = Status[str(attributes["status"])], attributes["problem"].sides
-    return kind(**{**attributes, "status": status}, multipliers=np.empty((sides, 0)))
+def certificate(kind: type, attributes: Attributes) -> Any:
+    """What proves a solution, with its status by name."""
+    return kind(**{**attributes, "status": Status[str(attributes["status"])]})
 
 
 def extrapolation(kind: type, attributes: Attributes) -> Any:

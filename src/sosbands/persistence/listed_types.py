@@ -87,21 +87,24 @@ from sosbands.conformal import (
     SplitCalibration,
     WeightedCalibration,
 )
-from sosbands.core.features import FeatureRows, Features
+from sosbands.core.expansions import BandFunctions, KernelExpansion
+from sosbands.core.features import Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
-from sosbands.core.primal import Point
-from sosbands.core.problem import BandProblem, Basis
-from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton, Solution
+from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
-from sosbands.learning.band import Band
 from sosbands.learning.calibrator import Calibrator
-from sosbands.learning.encoding import BandInputs, Extrapolation
+from sosbands.learning.difficulty import Difficulty, SecondOpinion
+from sosbands.learning.encoding import BandInputs
+from sosbands.learning.extrapolation import Extrapolation
+from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.gaussian_process import GaussianProcess
-from sosbands.learning.learned_band import LearnedBand
-from sosbands.learning.means import Affine, EstimatorMean, KernelMean, VaryingInputs
+from sosbands.learning.kernel_band import KernelBand
+from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.means import Mean
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.learning.scale_inputs import Difficulty, GuessedScale, ScaleInputs
+from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
+from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.persistence import bands, boosting, rebuilt, trees
 from sosbands.persistence.kinds import Kind, plain
 
@@ -120,6 +123,8 @@ _PLAIN = (
     GroupShuffleSplit,
     HuberRegressor,
     KFold,
+    KernelBand,
+    KernelMean,
     Lasso,
     LassoCV,
     LeaveOneGroupOut,
@@ -155,24 +160,21 @@ _PLAIN = (
 _PARTS = (
     SDP,
     Accelerated,
-    Band,
+    BandFunctions,
     BandInputs,
-    Basis,
     Calibrator,
-    Certificate,
     ClusteredCalibration,
-    EstimatorMean,
+    FittedBand,
     Gaussian,
     GroupCalibration,
-    GuessedScale,
-    KernelMean,
-    LearnedBand,
     Linear,
     LocalizedCalibration,
     Matern,
+    Mean,
     Newton,
     PlusCalibration,
     ScaleInputs,
+    SecondOpinion,
     SignedCalibration,
     SplitCalibration,
     Trial,
@@ -187,13 +189,11 @@ _CHECKED = (
     Kind(Difficulty, bands.difficulty, _NOTHING),
     Kind(NeighbourMean, bands.neighbour_mean, frozenset({"rows_", "means_"})),
     Kind(VaryingInputs, bands.varying_inputs, _NOTHING),
-    Kind(BandProblem, bands.problem, _NOTHING, frozenset(bands.ROWS_OF_PROBLEM)),
+    Kind(Certificate, bands.certificate, _NOTHING),
     Kind(Extrapolation, bands.extrapolation, _NOTHING),
-    Kind(FeatureRows, bands.feature_rows, _NOTHING, frozenset({"rows", "squared_norms"})),
     Kind(Features, bands.features, _NOTHING),
     Kind(GaussianProcess, bands.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
-    Kind(Point, bands.point, _NOTHING),
-    Kind(Solution, bands.solution, _NOTHING, frozenset({"multipliers"})),
+    Kind(KernelExpansion, bands.expansion, _NOTHING),
     Kind(DecisionTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
     Kind(DummyRegressor, trees.constant),
     Kind(ExtraTreeRegressor, trees.decision_tree, trees.TREE_FITTED),

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Status
 from sosbands.persistence.boosting import categories_of
 from sosbands.persistence.listed_types import kind_of
@@ -63,8 +62,6 @@ class _Copy:
 def _written(item: Any) -> dict[str, Any]:
     """The attributes, some of them as they are put in a file."""
     attributes: dict[str, Any] = vars(item)
-    if isinstance(item, BandProblem):
-        return {**attributes, "X": item.X[:0]}
     if isinstance(item, HistGradientBoostingRegressor) and "_preprocessor" in attributes:
         return {**attributes, "_preprocessor": categories_of(item)}
     return attributes

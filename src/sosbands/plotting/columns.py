@@ -84,7 +84,7 @@ def _most_telling_column(model: BandRegressor, X: Any) -> int:
     """Where θᶠ is shortest, in units of the spread of the input; the first of equals."""
     if X.shape[1] == 1:
         return 0
-    inputs = model.band_.inputs
+    inputs = model.band_.encoding
     if inputs.transformer is not None:
         raise ValueError(
             "with a band_transformer the inputs of the scale are not columns of X: choose the "

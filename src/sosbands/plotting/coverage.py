@@ -179,7 +179,7 @@ class CoverageDisplay:
         X, wanted = columns.table(X), _checked_levels(kind, levels)
         inputs = None
         if kind == "cluster":
-            inputs = StandardScaler().fit_transform(estimator.band_.inputs(X))
+            inputs = StandardScaler().fit_transform(estimator.band_.encoding(X))
         return cls.from_predictions(
             labelled_rows(estimator, X, y, reset=False)[1],
             estimator.predict_interval(X, wanted, groups=groups, weights=weights),

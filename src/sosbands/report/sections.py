@@ -200,7 +200,7 @@ def _ratio(width: float, usual: float) -> str:
 
 def certificate(model: BandRegressor) -> str:
     """What proves that the band is the best of its kind."""
-    proof, status = model.certificate_, model.band_.band.solution.status
+    proof, status = model.certificate_, model.certificate_.status
     seconds = sum(proof.seconds.values())
     rows = (
         ("status", status.name.lower().replace("_", " "), escaped(status.value)),
@@ -252,7 +252,7 @@ def settings(model: BandRegressor, drawn: DrawnRows, evaluation: Evaluation) -> 
 
 def _lengthscales(model: BandRegressor, drawn: DrawnRows) -> Iterator[list[str]]:
     """The shortest ones: over a short lengthscale the width varies much."""
-    found, sees = np.atleast_1d(model.lengthscale_), model.band_.band.sees
+    found, sees = np.atleast_1d(model.lengthscale_), model.band_.scale_inputs
     if len(found) == 1:
         yield ["lengthscale", number(float(found[0]))]
         return

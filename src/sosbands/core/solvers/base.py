@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sosbands.core.expansions import BandFunctions
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import Feasible, Point, evaluate, relative_gap, repair
 from sosbands.core.problem import BandProblem, Basis, checked_array
@@ -112,6 +113,8 @@ class Certificate:
 
     Attributes
     ----------
+    status : Status
+        How the solve ended.
     dual_value, primal_value : float
         D(Γ, θ) ≤ optimum ≤ the objective of the returned, feasible point. Where the fit is many
         times the band, the gap is more accurate than the difference of these two.
@@ -132,6 +135,7 @@ class Certificate:
         Time by phase.
     """
 
+    status: Status
     dual_value: float
     primal_value: float
     gap: float
@@ -148,7 +152,6 @@ class Solution:
     """A solved band problem."""
 
     problem: BandProblem
-    status: Status
     point: Point
     multipliers: Array
     theta: float
@@ -158,6 +161,11 @@ class Solution:
     def __repr__(self) -> str:
         """One line: status, gap and problem."""
         return f"Solution({self.status.name}, gap={self.gap:.1e}, {self.problem!r})"
+
+    @property
+    def status(self) -> Status:
+        """How the solve ended."""
+        return self.certificate.status
 
     @property
     def dual_value(self) -> float:
@@ -184,14 +192,21 @@ class Solution:
                     "BandProblem.from_data(mean=...) to have it at new points"
                 )
             return checked_array("mean", self.problem.mean_function(X), ndim=1)
-        return self.point.basis.mean.features.linear_form(X, self.point.z)
+        return self.point.basis.mean.features.expansion(self.point.z).sums(X)
 
     def scale(self, X: Array) -> Array:
         """√f at new points, of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
-        X = self._inputs(X)
+        return self.functions.scale(self._inputs(X))
+
+    @property
+    def functions(self) -> BandFunctions:
+        """m and f alone, without the problem and its rows."""
         parts = zip(self.point.basis.scales, self.point.factors, strict=True)
-        values = [part.features.quadratic_form(X, R) for part, R in parts]
-        return np.sqrt(values[0]) if self.problem.symmetric else np.column_stack(values)
+        mean = self.point.basis.mean
+        return BandFunctions(
+            tuple(side.features.expansion(R) for side, R in parts),
+            None if mean is None or self.point.z is None else mean.features.expansion(self.point.z),
+        )
 
     def _inputs(self, X: Array) -> Array:
         X = checked_array("X", X, ndim=2)
@@ -321,6 +336,7 @@ def _solution(
     if status is Status.CONVERGED and rank == 0 and np.any(problem.targets):
         status = Status.ZERO_SCALE
     certificate = Certificate(
+        status=status,
         dual_value=feasible.value.total - best.difference,
         primal_value=feasible.value.total,
         gap=best.gap,
@@ -333,7 +349,6 @@ def _solution(
     )
     return Solution(
         problem,
-        status,
         feasible.point,
         best.multipliers,
         best.theta,

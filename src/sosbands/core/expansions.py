@@ -1,0 +1,79 @@
+"""A solved band as functions of new points: landmarks and weights, nothing of its training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sosbands.core.kernels import Kernel
+from sosbands.types import Array
+
+# Kernel blocks of about this many entries stay in the processor's cache.
+_BLOCK_ENTRIES = 1 << 16
+
+
+def kernel_blocks(n: int, landmarks: int) -> Iterator[slice]:
+    """Slices of n rows whose kernel block stays in the processor's cache."""
+    size = max(64, _BLOCK_ENTRIES // landmarks)
+    return (slice(start, start + size) for start in range(0, n, size))
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExpansion:
+    """x ↦ Wᵀk(P, x), evaluated in blocks of rows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    landmarks : array of shape (p, d)
+        The rows P.
+    weights : array of shape (p,) or (p, k)
+        W.
+    """
+
+    kernel: Kernel
+    landmarks: Array
+    weights: Array
+
+    def sums(self, X: Array) -> Array:
+        """Wᵀk(P, x) of shape (n,), for one column of weights."""
+        out = np.empty(len(X))
+        for block in kernel_blocks(len(X), len(self.landmarks)):
+            np.matmul(self.kernel(X[block], self.landmarks), self.weights, out=out[block])
+        return out
+
+    def squares(self, X: Array) -> Array:
+        """‖Wᵀk(P, x)‖² of shape (n,)."""
+        out = np.empty(len(X))
+        for block in kernel_blocks(len(X), len(self.landmarks)):
+            image = self.kernel(X[block], self.landmarks) @ self.weights
+            np.einsum("ij,ij->i", image, image, out=out[block])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class BandFunctions:
+    """m and f of a solved band.
+
+    Attributes
+    ----------
+    scales : tuple of KernelExpansion
+        f, or f_low and f_up, as sums of squares.
+    joint_mean : KernelExpansion or None
+        m, if it was learned together with f.
+    """
+
+    scales: tuple[KernelExpansion, ...]
+    joint_mean: KernelExpansion | None
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the scale is √f, rather than f_low and f_up."""
+        return len(self.scales) == 1
+
+    def scale(self, X: Array) -> Array:
+        """√f of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
+        values = [side.squares(X) for side in self.scales]
+        return np.sqrt(values[0]) if self.symmetric else np.column_stack(values)

@@ -1,0 +1,97 @@
+"""A first guess of how wrong a prediction is: what trees or neighbours say of |y − m(x)|."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel
+from sklearn.base import clone
+
+from sosbands.learning.means import checked_prediction, held_out_predictions
+from sosbands.learning.standardize import Affine
+from sosbands.types import Array, Folds, Indices
+
+# A guess below these fractions of the median and of the mean one says no more than "small". The
+# mean counts where a model is exact on most rows, so that the median guess is nothing.
+_LEAST_GUESS, _LEAST_OF_MEAN = 0.05, 0.02
+# Trees choose between equal splits by rounding, and by the order of the columns: they are given
+# rounded numbers, and the columns in an order of their own.
+_DIGITS = 6
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Difficulty:
+    """x, m(x) ↦ the logarithm of a guess of |y − m(x)|, in units of its own.
+
+    Trees find interactions of many inputs that a smooth kernel needs many rows for; the kernel
+    then only has to learn where the guess is wrong.
+    """
+
+    model: Any
+    columns: Indices
+    least: float
+    units: Affine
+    limits: tuple[float, float]
+
+    @classmethod
+    def learn(
+        cls, model: Any, Z: Array, sizes: Array, folds: Folds, parallel: Parallel
+    ) -> tuple[Difficulty, Array]:
+        """The guess, and its values at the training rows by models that did not see them."""
+        # Rows are in an order of their own, so that this orders the columns by what they hold.
+        columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
+        Z, sizes = np.round(Z[:, columns], _DIGITS), np.round(sizes, _DIGITS)
+        held_out = held_out_predictions(model, Z, sizes, folds, parallel)
+        known = np.isfinite(held_out)
+        guesses = np.maximum(held_out[known], 0.0)
+        least = max(_LEAST_GUESS * np.median(guesses), _LEAST_OF_MEAN * np.mean(guesses))
+        least = float(least) or 1e-12
+        logs = np.log(np.maximum(held_out, least))
+        units = Affine.of(logs[known])
+        values = units(logs)
+        limits = float(values[known].min()), float(values[known].max())
+        return cls(clone(model).fit(Z, sizes), columns, least, units, limits), values
+
+    def __call__(self, Z: Array) -> Array:
+        """The guess at new rows, within the range it had at the training rows."""
+        guesses = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
+        logs = np.log(np.maximum(guesses, self.least))
+        return np.clip(self.units(logs), *self.limits)
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOpinion:
+    """The guess of the difficulty, with which the scale is averaged.
+
+    A smooth f and a local guess err in different places: their geometric mean errs less.
+
+    Attributes
+    ----------
+    units : Affine
+        Of the logarithm of the guess.
+    excess : float
+        The median of log(guess ÷ scale) over training rows.
+    """
+
+    units: Affine
+    excess: float
+
+    @classmethod
+    def of(cls, difficulty: Difficulty, guess: Array, scale: Array) -> SecondOpinion:
+        """From the guess at some training rows, and the scale there."""
+        ratio = _log_ratio(difficulty.units.undo(guess), scale)
+        return cls(difficulty.units, float(np.median(ratio)))
+
+    def averaged(self, guess: Array, scale: Array) -> Array:
+        """The geometric mean of scale and guess; two sides keep their ratio."""
+        factor = np.exp(0.5 * (_log_ratio(self.units.undo(guess), scale) - self.excess))
+        averaged: Array = (scale.T * factor).T
+        return averaged
+
+
+def _log_ratio(log_guess: Array, scale: Array) -> Array:
+    width = scale if scale.ndim == 1 else scale.mean(axis=1)
+    return np.asarray(log_guess - np.log(np.maximum(width, _TINY)))

@@ -1,0 +1,198 @@
+"""`KernelBand`: all that can be said about the band itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from sosbands.learning.checks import (
+    check_choice,
+    check_count,
+    check_lengthscale,
+    check_number,
+    check_switch,
+)
+
+_CHOICES = {
+    "kernel": ("gaussian", "matern"),
+    "anisotropy": ("likelihood", "hsic", "none"),
+    "criterion": ("hsic", "distance_correlation", "mutual_information"),
+    "residual_power": (1, 2),
+}
+_AUTOMATIC = (
+    "mean_weight",
+    "width_weight",
+    "training_coverage",
+    "prediction_weight",
+    "caution",
+    "shift_power",
+)
+
+
+class KernelBand(BaseEstimator):  # type: ignore[misc]
+    """A kernel sum-of-squares band f(x) = φ(x)ᵀAφ(x), A ⪰ 0, and how it is tuned and solved.
+
+    It is a part of `BandRegressor`, which brings the mean and the rows. Lengthscales and penalties
+    are in standardised units: inputs, output and residuals have mean zero and variance one (unless
+    ``standardize=False``). The letters are those of the paper. ``"auto"`` and the other defaults
+    are explained in the settings page of the documentation.
+
+    Parameters
+    ----------
+    symmetric : bool or "auto"
+        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
+        `estimator` with at least 100 rows; around a kernel mean True, or, from 300 rows on,
+        whichever has the better out-of-fold interval score.
+    kernel : {"gaussian", "matern"}
+        kᶠ; a Matérn kernel (ν = 5/2) makes rougher bands.
+    lengthscale : "hsic", float or array
+        θᶠ, one number, one for each input, or one for everything that the scale sees, as
+        ``lengthscale_`` has it. "hsic" makes the dependence between out-of-fold residuals and
+        scales largest.
+    anisotropy : {"likelihood", "hsic", "none"}
+        Where the relative lengthscales of several inputs come from: a Gaussian process for the size
+        of the residuals; HSIC for each, alone and in wide bounds, as in the paper; or they are all
+        equal.
+    criterion : {"hsic", "distance_correlation", "mutual_information"}
+        What "hsic" above stands for; the others are there for comparison.
+    residual_power : {1, 2}
+        HSIC of |r| and √f, or of r² and f as in the paper's appendix.
+    joint_mean : bool
+        Whether the mean is learned together with the band, ‖m‖² ≤ s, as in the paper; only around a
+        kernel mean, which gives kᵐ and s. Otherwise the mean is that of the estimator, and its
+        out-of-sample residuals train the band.
+    mean_weight : "auto" or float
+        a, the weight of the squared error of a joint mean. "auto": 0, or 1000 if not symmetric.
+    width_weight : "auto" or float
+        b, the weight of the mean of f. "auto": from once to ten times min(n/10, 5√n), and at least
+        from 10 on, by the out-of-fold interval score.
+    trace_penalty, ridge_penalty : float
+        λ₁ and λ₂.
+    training_coverage : "auto" or float
+        τ in (0, 1]: the share of the rows that f aims to cover before calibration. 1.0 is the
+        paper's hard band. It is not the confidence level. "auto": 0.8, or 0.9 if not symmetric.
+    offset : float
+        A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
+    prediction_weight : "auto" or float
+        How much the prediction counts as one more input of kᶠ; 0 is the paper. "auto": 0 around a
+        kernel mean, otherwise as `anisotropy` finds.
+    difficulty : "auto", regressor or None
+        Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
+        logarithm is one more input of kᶠ, and the scale is the geometric mean of √f and the guess.
+        None is the paper. "auto": around a given `estimator` boosted trees from 500 rows on, means
+        over neighbours from 100 rows on, otherwise None.
+    caution : "auto" or float
+        How much wider intervals get away from the data: the scale is multiplied by
+        1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is
+        the paper. "auto": 1 around a given `estimator`, 2 around a kernel mean; 0 for one input.
+    shift_power : "auto" or float
+        In [0, 1]. Calibration shifts the bounds of a two-sided band in proportion to its width to
+        this power: 0 by the same everywhere, 1 in proportion to the width. 0 is the paper. "auto":
+        n/(n + 200) for n pre-training rows, since few rows know narrow bands badly.
+    standardize : bool
+        Whether inputs and output are standardised with the pre-training rows.
+    max_rank : int or None
+        Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/8, but 35 to 125 (no
+        limit if not standardised).
+    solver : {"newton", "accelerated", "sdp"} or Solver
+        Solves the band problem.
+    tol : float
+        Certified relative gap of the solution. A `solver` that is an instance has its own.
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor, KernelBand
+    >>> model = BandRegressor(band=KernelBand(training_coverage=1.0))
+    >>> model.set_params(band__symmetric=True).band.symmetric
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        symmetric: bool | str = "auto",
+        kernel: str = "gaussian",
+        lengthscale: Any = "hsic",
+        anisotropy: str = "likelihood",
+        criterion: str = "hsic",
+        residual_power: int = 1,
+        joint_mean: bool = False,
+        mean_weight: Any = "auto",
+        width_weight: Any = "auto",
+        trace_penalty: float = 1.0,
+        ridge_penalty: float = 1.0,
+        training_coverage: Any = "auto",
+        offset: float = 1.0,
+        prediction_weight: Any = "auto",
+        difficulty: Any = "auto",
+        caution: Any = "auto",
+        shift_power: Any = "auto",
+        standardize: bool = True,
+        max_rank: int | None = None,
+        solver: Any = "newton",
+        tol: float = 1e-4,
+    ) -> None:
+        self.symmetric = symmetric
+        self.kernel = kernel
+        self.lengthscale = lengthscale
+        self.anisotropy = anisotropy
+        self.criterion = criterion
+        self.residual_power = residual_power
+        self.joint_mean = joint_mean
+        self.mean_weight = mean_weight
+        self.width_weight = width_weight
+        self.trace_penalty = trace_penalty
+        self.ridge_penalty = ridge_penalty
+        self.training_coverage = training_coverage
+        self.offset = offset
+        self.prediction_weight = prediction_weight
+        self.difficulty = difficulty
+        self.caution = caution
+        self.shift_power = shift_power
+        self.standardize = standardize
+        self.max_rank = max_rank
+        self.solver = solver
+        self.tol = tol
+
+    @classmethod
+    def as_published(cls, **parameters: Any) -> KernelBand:
+        """The paper's band: hard, with a joint mean, tuned by HSIC alone."""
+        published = {
+            "symmetric": True,
+            "anisotropy": "hsic",
+            "residual_power": 2,
+            "joint_mean": True,
+            "mean_weight": 0.0,
+            "width_weight": 10.0,
+            "training_coverage": 1.0,
+            "offset": 0.0,
+            "prediction_weight": 0.0,
+            "difficulty": None,
+            "caution": 0.0,
+            "shift_power": 0.0,
+            "standardize": False,
+        }
+        return cls(**{**published, **parameters})
+
+    def check(self) -> None:
+        """Refuse what means nothing, in one sentence each."""
+        for name, allowed in _CHOICES.items():
+            check_choice(name, getattr(self, name), allowed)
+        check_switch("symmetric", self.symmetric, "auto")
+        for name in ("joint_mean", "standardize"):
+            check_switch(name, getattr(self, name))
+        check_lengthscale("lengthscale", self.lengthscale, ("hsic",))
+        for name in _AUTOMATIC:
+            check_number(name, getattr(self, name), automatic=True)
+        if self.shift_power != "auto" and self.shift_power > 1:
+            raise ValueError(f'shift_power must be "auto" or from 0 to 1, got {self.shift_power!r}')
+        for name in ("trace_penalty", "ridge_penalty", "offset"):
+            check_number(name, getattr(self, name))
+        check_number("tol", self.tol, positive=True)
+        check_count("max_rank", self.max_rank)
+        guessed = isinstance(self.difficulty, str) and self.difficulty == "auto"
+        if not (guessed or self.difficulty is None or hasattr(self.difficulty, "fit")):
+            raise ValueError(
+                f'difficulty must be "auto", None or a regressor, got {self.difficulty!r}'
+            )

@@ -1,0 +1,277 @@
+"""Algorithm 1 without the calibration: from pre-training rows to a fitted band.
+
+Inside, inputs, outputs and residuals have mean zero and variance one (unless `standardize` is
+off), so that lengthscales and penalties mean the same for all data; `FittedBand` undoes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from sosbands.conformal.families import ROUNDING
+from sosbands.core.solvers import Solution
+from sosbands.core.threads import few_threads
+from sosbands.learning.difficulty import SecondOpinion
+from sosbands.learning.encoding import BandInputs
+from sosbands.learning.extrapolation import Extrapolation
+from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.folds import cross_fitting_folds, fold_numbers, renumbered
+from sosbands.learning.kernel_band import KernelBand
+from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.means import OutOfSample, given_mean, kernel_mean
+from sosbands.learning.plan import Rules
+from sosbands.learning.row_order import row_order
+from sosbands.learning.scale_inputs import ScaleInputs
+from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.search import Tuning, tune
+from sosbands.learning.standardize import Affine, VaryingInputs
+from sosbands.types import Array, Folds, Indices, Mask
+
+# Training rows that compare a guess with the scale.
+_GUESS_ROWS = 1000
+# A residual is wild beyond so many times what one per cent of all residuals exceed.
+_COMMON, _WILD = 0.99, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A fitted band, and what there is to say about how it was found.
+
+    Attributes
+    ----------
+    band : FittedBand
+    solution : Solution
+    tuning : Tuning or None
+    n_outliers : int
+        Rows that were left out.
+    """
+
+    band: FittedBand
+    solution: Solution
+    tuning: Tuning | None
+    n_outliers: int
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """Pre-training rows in an order of their own, with what is known before the band.
+
+    Attributes
+    ----------
+    encoding : BandInputs
+        X ↦ B.
+    inputs : VaryingInputs
+        Units of B.
+    B, y : arrays of shapes (n, d) and (n,)
+    folds : sequence of (train, test)
+    mean : OutOfSample
+        The mean, and its predictions of these rows.
+    """
+
+    encoding: BandInputs
+    inputs: VaryingInputs
+    B: Array
+    y: Array
+    folds: Folds
+    mean: OutOfSample
+
+
+@dataclass(frozen=True, eq=False)
+class Leftover:
+    """What the mean leaves: residuals ÷ unit, which of them count, and their units."""
+
+    residuals: Array
+    inliers: Mask
+    outputs: Affine
+    unit: float
+
+    @property
+    def n_outliers(self) -> int:
+        """Rows with a residual that does not count."""
+        return int(np.isfinite(self.residuals).sum() - self.inliers.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BandLearner:
+    """Rows ↦ a band: all that `BandRegressor` says about learning, but the rows.
+
+    Attributes
+    ----------
+    estimator : regressor
+        The model to put a band around.
+    band : KernelBand
+        Checked.
+    transformer : transformer or None
+        What the band sees of X; None for its numeric columns.
+    cv : int or splitter
+    remove_outliers : float or None
+    n_jobs : int or None
+    verbose : bool
+    seed : int
+    """
+
+    estimator: Any
+    band: KernelBand
+    transformer: Any
+    cv: Any
+    remove_outliers: float | None
+    n_jobs: int | None
+    verbose: bool
+    seed: int
+
+    @property
+    def rules(self) -> Rules:
+        """What the band's parameters mean around this mean."""
+        return Rules(self.band, own_mean=isinstance(self.estimator, KernelMean))
+
+    def folds(self, X: Any, y: Array, groups: Indices | None) -> Folds:
+        """(train, test) of every fold of these rows."""
+        return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
+
+    def learn(self, X: Any, y: Array, groups: Indices | None) -> Learned:
+        """The mean and the scale, from all of these rows."""
+        with few_threads(len(y)):
+            rows = self._prepared(X, y, groups)
+            leftover = self._leftover(rows)
+            sees, scale_rows, guess = self._scale_rows(rows, leftover)
+            solution, tuning = self._solve(scale_rows.take(np.flatnonzero(leftover.inliers)))
+        opinion = None
+        if sees.difficulty is not None and guess is not None:
+            some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
+            scale = solution.scale(scale_rows.Z[some])
+            opinion = SecondOpinion.of(sees.difficulty, guess[some], scale)
+        band = FittedBand(
+            encoding=rows.encoding,
+            mean_model=rows.mean.mean,
+            scale_inputs=sees,
+            functions=solution.functions,
+            second_opinion=opinion,
+            outputs=leftover.outputs,
+            unit=leftover.unit,
+            extrapolation=Extrapolation.of(rows.B, np.random.default_rng(self.seed)),
+            inputs=rows.inputs,
+            caution=self.rules.caution(len(sees.inputs.columns)),
+            shift_power=self.rules.shift_power(len(y)),
+        )
+        return Learned(band, solution, tuning, leftover.n_outliers)
+
+    def _prepared(self, X: Any, y: Array, groups: Indices | None) -> PreparedRows:
+        """Step 1: what the band sees of the rows, in an order of their own, and their mean."""
+        folds = self.folds(X, y, groups)
+        encoding = BandInputs.learn(X, y, self.transformer)
+        B = encoding(X)
+        inputs = VaryingInputs.of(B)
+        given = None
+        if not self.rules.own_mean:  # it sees X in the order of the user
+            given = given_mean(self.estimator, X, y, folds=folds, n_jobs=self.n_jobs)
+        predictions = np.full(len(y), np.nan) if given is None else given.predictions
+        order = row_order(inputs(B), y, predictions, fold_numbers(folds, len(y)))
+        B, y, folds = B[order], y[order], renumbered(folds, order)
+        if given is None:
+            exchangeable = groups is None and isinstance(self.cv, Integral)
+            held_out = None if exchangeable else folds
+            mean = kernel_mean(self.estimator, B, y, folds=held_out, seed=self.seed)
+        else:
+            mean = replace(given, predictions=predictions[order])
+        return PreparedRows(encoding, inputs, B, y, folds, mean)
+
+    def _leftover(self, rows: PreparedRows) -> Leftover:
+        """What the mean leaves of the outputs, in units of its own size."""
+        standardize, y = bool(self.band.standardize), rows.y
+        outputs = Affine.of(y, active=standardize)
+        residuals = _without_rounding(y - rows.mean.predictions, y) / outputs.scale
+        inliers = _inliers(residuals, self.remove_outliers)
+        if not self.rules.joint and self.rules.soft:
+            residuals = _tamed(residuals, inliers)
+        unit = 1.0
+        if standardize and not self.rules.joint:
+            unit = float(np.sqrt(np.mean(residuals[inliers] ** 2))) or 1.0
+        return Leftover(residuals / unit, inliers, outputs, unit)
+
+    def _scale_rows(
+        self, rows: PreparedRows, leftover: Leftover
+    ) -> tuple[ScaleInputs, ScaleRows, Array | None]:
+        """Step 2: what the scale sees of the rows, and what it has to cover."""
+        B, rules, residuals = rows.B, self.rules, leftover.residuals
+        standardize = bool(self.band.standardize)
+        inputs = rows.inputs if standardize else VaryingInputs.of(B, active=False)
+        usual = residuals[leftover.inliers]
+        sees, seen = ScaleInputs.learn(
+            B,
+            rows.mean.predictions,
+            np.clip(residuals, usual.min(), usual.max()),
+            inputs=inputs,
+            folds=rows.folds,
+            rules=rules,
+            n_jobs=self.n_jobs,
+        )
+        scale_rows = ScaleRows(
+            Z=seen.Z,
+            residuals=residuals,
+            outputs=leftover.outputs(rows.y),
+            folds=rows.folds,
+            rules=rules,
+            process=rows.mean.process if rules.joint else None,
+            n_inputs=len(inputs.columns),
+            lengthscale=_entries(inputs, self.band.lengthscale, B.shape[1], seen.Z.shape[1]),
+            weights=sees.weights(rules),
+        )
+        return sees, scale_rows, seen.guess
+
+    def _solve(self, rows: ScaleRows) -> tuple[Solution, Tuning | None]:
+        """Tune on a sample of the rows, solve on all of them."""
+        rules, (n, d) = rows.rules, rows.Z.shape
+        rng = np.random.default_rng(self.seed)
+        shape, tuning = rows.shape(rng), None
+        lengthscale, symmetric, factor = plain(shape), rules.sides(n)[0], 1.0
+        choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
+        if rows.residuals.any() and len(rows.folds) > 1 and choices:
+            part = rows.sample(rules.tuning_rows(d), rng)
+            tuning = tune(part, shape, n_jobs=self.n_jobs, verbose=self.verbose)
+            chosen = tuning.chosen
+            lengthscale, symmetric = chosen.lengthscale, chosen.symmetric
+            factor = chosen.width_factor
+        problem = rows.problem(lengthscale, symmetric=symmetric, factor=factor)
+        return rules.solver(self.band.tol).solve(problem), tuning
+
+
+def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: int) -> Any:
+    """A given lengthscale of everything that the scale sees, or of the columns that vary."""
+    if np.ndim(lengthscale) and len(lengthscale) == n_seen:
+        return np.asarray(lengthscale, dtype=np.float64)
+    return inputs.entries("lengthscale", lengthscale, n_columns)
+
+
+def _without_rounding(residuals: Array, y: Array) -> Array:
+    """Zero where a prediction is as near to y as floats are."""
+    return np.where(np.abs(residuals) <= ROUNDING * np.abs(y), 0.0, residuals)
+
+
+def _tamed(residuals: Array, inliers: Mask) -> Array:
+    """Residuals with wild ones cut off.
+
+    The optimum does not see how far a soft band misses a row, but units, tuning and solver do:
+    single outputs of 10⁶ would leave no digits for the others.
+    """
+    limit = _WILD * float(np.quantile(np.abs(residuals[inliers]), _COMMON, method="lower"))
+    return np.clip(residuals, -limit, limit) if limit > 0 else residuals
+
+
+def _inliers(residuals: Array, threshold: float | None) -> Mask:
+    """Known residuals, but for those beyond `threshold` robust standard deviations of them."""
+    known = np.isfinite(residuals)
+    if threshold is None:
+        return known
+    centred = np.abs(residuals - np.median(residuals[known]))
+    deviation = 1.4826 * float(np.median(centred[known]))
+    inliers = known & ~((centred > threshold * deviation) & (deviation > 0))
+    if inliers.sum() < min(5, known.sum()):
+        raise ValueError(
+            f"remove_outliers={threshold!r} leaves {inliers.sum()} of {len(residuals)} rows "
+            "to learn from, at least 5 are needed: raise it"
+        )
+    return inliers

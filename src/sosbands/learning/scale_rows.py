@@ -1,0 +1,140 @@
+"""Standardised rows that the scale learns from, and the band problem that they state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sosbands.core.kernels import Gaussian
+from sosbands.core.problem import BandProblem
+from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
+from sosbands.learning.plan import Rules
+from sosbands.learning.standardize import Affine
+from sosbands.types import Array, Folds, Indices, Lengthscale
+
+# How much inputs are thought to differ: the standard deviation of log θᶠ a priori; not measured.
+_SPREAD = 1.0
+# A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
+_IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleRows:
+    """What the scale sees, what it has to cover, and by which rules.
+
+    Attributes
+    ----------
+    Z : array of shape (n, d)
+        Inputs, then perhaps the prediction and the guess of the difficulty.
+    residuals, outputs : arrays of shape (n,)
+    folds : sequence of (train, test)
+    rules : Rules
+    process : GaussianProcess or None
+        Gives kernel and norm of a joint mean; None for a given mean.
+    n_inputs : int
+        Columns of Z that a joint mean sees as well: without the prediction and the difficulty.
+    lengthscale : str, float or array
+        How the lengthscale is found, or what it is: one number, or one for each of the first
+        columns of Z.
+    weights : array of shape (d,)
+        How much each column counts if all lengthscales are equal.
+    """
+
+    Z: Array
+    residuals: Array
+    outputs: Array
+    folds: Folds
+    rules: Rules
+    process: GaussianProcess | None
+    n_inputs: int
+    lengthscale: Any
+    weights: Array
+
+    def take(self, chosen: Indices) -> ScaleRows:
+        """Some of the rows, and what the folds have of them."""
+        place = np.full(len(self.Z), -1)
+        place[chosen] = np.arange(len(chosen))
+        parts = [[place[part][place[part] >= 0] for part in fold] for fold in self.folds]
+        return replace(
+            self,
+            Z=self.Z[chosen],
+            residuals=self.residuals[chosen],
+            outputs=self.outputs[chosen],
+            folds=[(train, test) for train, test in parts if len(train) and len(test)],
+        )
+
+    def sample(self, count: int, rng: np.random.Generator) -> ScaleRows:
+        """A random part of the rows."""
+        if len(self.Z) <= count:
+            return self
+        return self.take(np.sort(rng.choice(len(self.Z), count, replace=False)))
+
+    def problem(
+        self, lengthscale: Lengthscale, *, symmetric: bool, factor: float = 1.0, fold: bool = False
+    ) -> BandProblem:
+        """The band problem with this kernel and b; `fold` for the tuning, with fewer features."""
+        rules, band, n = self.rules, self.rules.band, len(self.Z)
+        mean: dict[str, Any] = {}
+        if self.process is not None:
+            mean = {
+                "mean_kernel": self._mean_kernel(self.process),
+                "mean_bound": max(self.process.squared_norm, _LEAST_NORM),
+                "mean_weight": rules.mean_weight(symmetric=symmetric),
+            }
+        return BandProblem.from_data(
+            self.Z,
+            self.residuals if self.process is None else self.outputs,
+            scale_kernel=rules.kernel(lengthscale),
+            width_weight=factor * rules.width_weight(n),
+            trace_penalty=band.trace_penalty,
+            ridge_penalty=band.ridge_penalty,
+            training_coverage=rules.coverage(symmetric=symmetric),
+            symmetric=symmetric,
+            feature_tol=rules.feature_tol,
+            max_rank=rules.rank(n, fold=fold),
+            **mean,
+        )
+
+    def _mean_kernel(self, process: GaussianProcess) -> Gaussian:
+        """kᵐ, which sees the inputs but not the prediction."""
+        lengthscales = np.full(self.Z.shape[1], _IRRELEVANT)
+        lengthscales[: self.n_inputs] = process.kernel.lengthscale
+        return Gaussian(plain(lengthscales))
+
+    def shape(self, rng: np.random.Generator) -> Array:
+        """Relative lengthscales of the inputs; the lengthscales themselves if they are given."""
+        band, d = self.rules.band, self.Z.shape[1]
+        if not self.rules.tunes_kernel:
+            given = np.asarray(self.lengthscale, dtype=np.float64)
+            if given.ndim and len(given) < d:
+                given = np.append(given, 1 / self.weights[len(given) :])
+            return np.asarray(given if given.ndim else given / self.weights)
+        if band.anisotropy == "likelihood" and d > 1:
+            return self._likely_shape(rng) / self.weights
+        spread = np.ones(d) if band.standardize else Affine.of(self.Z).scale
+        return np.asarray(np.sqrt(d) * spread / self.weights)
+
+    def _likely_shape(self, rng: np.random.Generator) -> Array:
+        """Lengthscales of a Gaussian process for √|r|, that most depends on what matters for |r|.
+
+        Where it finds nothing, all inputs count the same.
+        """
+        rows = self.sample(self.rules.shape_rows(), rng)
+        sizes = np.sqrt(np.abs(rows.residuals))
+        process = fit_gaussian_process(
+            rows.Z,
+            sizes - sizes.mean(),
+            n_starts=1,
+            spread=_SPREAD,
+            random_state=int(rng.integers(2**31)),
+        )
+        return np.asarray(process.kernel.lengthscale)
+
+
+def plain(lengthscale: Array | float) -> Lengthscale:
+    """A number, or a tuple of numbers: what kernels take."""
+    if np.ndim(lengthscale) == 0:
+        return float(lengthscale)
+    return tuple(np.asarray(lengthscale).tolist())
