@@ -18,7 +18,7 @@ X_new, y_new = truth.sample(3000, random_state=1)
 
 figure, panels = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
 for axes, symmetric in zip(panels, (True, False), strict=True):
-    model = BandRegressor(symmetric=symmetric, random_state=0).fit(X, y)
+    model = BandRegressor(band=KernelBand(symmetric=symmetric), random_state=0).fit(X, y)
     score = interval_score(y_new, model.predict_interval(X_new, 0.9), 0.9)
     BandDisplay.from_estimator(model, X_new, y_new, truth=truth, ax=axes, random_state=0)
     kind = "symmetric" if symmetric else "two-sided"

@@ -9,7 +9,7 @@ given X has not changed, the likelihood ratio of new to old inputs mends the cal
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sosbands import BandRegressor
+from sosbands import BandRegressor, KernelBand
 from sosbands.datasets import case
 
 truth = case(1)
@@ -27,7 +27,9 @@ def ratio(X):
 # picture counts 60 of them.
 
 model = BandRegressor(
-    calibration=None, symmetric=True, lengthscale=100.0, width_weight=30.0, random_state=0
+    calibration=None,
+    band=KernelBand(symmetric=True, lengthscale=100.0, width_weight=30.0),
+    random_state=0,
 ).fit(X, y)
 inputs = truth.sample_inputs(20_000, random_state=1)
 kept = np.random.default_rng(2).random(len(inputs)) < ratio(inputs) / np.exp(3)

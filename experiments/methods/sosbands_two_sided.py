@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from experiments.methods import Array, Fitted, Method
 from experiments.methods._bands import calibrated_band
 from experiments.methods._boosting import boosted
-from sosbands import BandRegressor
+from sosbands import BandRegressor, KernelBand
 
 
 def fit(
     X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
 ) -> Fitted:
     """Otherwise the defaults."""
-    model = BandRegressor(boosted(seed), symmetric=False, calibration=None, random_state=seed)
+    model = BandRegressor(
+        boosted(seed), band=KernelBand(symmetric=False), calibration=None, random_state=seed
+    )
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 

@@ -77,7 +77,7 @@ def band(case: int, variant: str, X: Array, y: Array, seed: int) -> BandRegresso
         found = [hsic(problem, seed) for problem in problems(X, y, LENGTHSCALES, width_weight=b)]
         lengthscale = LENGTHSCALES[int(np.argmax(found))]
     return BandRegressor.as_published(
-        lengthscale=lengthscale, width_weight=b, calibration=None, random_state=seed
+        band__lengthscale=lengthscale, band__width_weight=b, calibration=None, random_state=seed
     )
 
 

@@ -48,11 +48,11 @@ def measure(variant: str, symmetric: bool, mean_weight: float, seed: int) -> lis
     n, b, coverage = VARIANTS[variant]
     X, y = truth.sample(n, random_state=seed)
     model = BandRegressor.as_published(
-        symmetric=symmetric,
-        mean_weight=mean_weight,
-        width_weight=b,
-        training_coverage=coverage,
-        lengthscale=0.7,
+        band__symmetric=symmetric,
+        band__mean_weight=mean_weight,
+        band__width_weight=b,
+        band__training_coverage=coverage,
+        band__lengthscale=0.7,
         calibration=None,
         random_state=seed,
     )

@@ -93,7 +93,7 @@ def local_gap(lengthscale: float, seed: int) -> float:
     """Mean |local coverage − 0.9| of the band of all rows, calibrated with as many others."""
     truth = case(1)
     model = BandRegressor.as_published(
-        lengthscale=lengthscale, width_weight=0.0, calibration=None, random_state=seed
+        band__lengthscale=lengthscale, band__width_weight=0.0, calibration=None, random_state=seed
     )
     model.fit(*truth.sample(MANY, random_state=seed))
     model.conformalize(*truth.sample(MANY, random_state=seed + 10_000))
