@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser statistical fuzz-files bench bench-full paper paper-full \
+.PHONY: help demo test test-numerics test-browser statistical fuzz-files bench bench-full paper paper-full \
 	real docs lint format clean
 
 help: ## list the targets
@@ -21,6 +21,11 @@ test: export MKL_NUM_THREADS := 1
 test: export VECLIB_MAXIMUM_THREADS := 1
 test: $(VENV)/.stamp-test ## all tests, with branch coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
+
+test-numerics: export OMP_NUM_THREADS := 1
+test-numerics: export OPENBLAS_NUM_THREADS := 1
+test-numerics: $(VENV)/.stamp-test ## the same answer whatever the order, the units and the processor
+	$(BIN)/python -m pytest -n 2 tests/numerics $(ARGS)
 
 # The browser is looked for first, so that nothing is touched if it is absent.
 test-browser: export OMP_NUM_THREADS := 1

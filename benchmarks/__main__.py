@@ -26,6 +26,7 @@ from benchmarks import (
     sdp_ratio,
     small_samples,
     soft,
+    stability,
     table,
     timing_table,
 )
@@ -47,6 +48,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "fit_time": fit_time.run,
     "fit_large": fit_large.run,
     "busy_cores": busy_cores.run,
+    "stability": stability.run,
     "memory": memory.run,
     "command_line": command_line.run,
 }
