@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    before,
     busy_cores,
     command_line,
     fit_large,
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "fit_large": fit_large.run,
     "busy_cores": busy_cores.run,
     "stability": stability.run,
+    "before": before.run,
     "memory": memory.run,
     "command_line": command_line.run,
 }

@@ -1,0 +1,151 @@
+"""Today's defaults against those of an earlier commit, in the same run: scores and times.
+
+``python -m benchmarks before --data FOLDER`` wants the repository's history, and for the scores the
+CSV files of the eight development sets. The earlier package is unpacked into a temporary folder;
+both are asked for the same fits in fresh processes. Splits have development seeds.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.record import Record
+from benchmarks.stability import DEVELOPMENT, VARIABLE
+
+COMMIT = "17bc590"
+ROOT = Path(__file__).parents[1]
+SIZES, DIMENSION, REPEATS = (300, 1000, 10_000), 8, 3
+SEEDS, MAX_ROWS = range(6), 3000
+
+# What both versions run: no more of the package than what has been there all the time.
+_SCRIPT = """
+import json, sys, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sosbands import BandRegressor
+from sosbands.datasets import case
+from sosbands.metrics import interval_score
+
+def mean(kind, seed):
+    return HistGradientBoostingRegressor(random_state=seed) if kind == "boosting" else None
+
+def score(path, kind, seed, most):
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    X, y = table[:, :-1], table[:, -1] / table[:, -1].std()
+    rows = np.random.default_rng(seed).permutation(len(y))[:most]
+    train, cal, test = np.split(rows, np.cumsum([len(rows) // 2, len(rows) // 4]))
+    model = BandRegressor(mean(kind, seed), calibration=None, random_state=seed)
+    C = model.fit(X[train], y[train]).conformalize(X[cal], y[cal]).predict_interval(X[test], 0.9)
+    low, high = y[train].min(), y[train].max()
+    return float(interval_score(y[test], np.clip(C, 2 * low - high, 2 * high - low), 0.9))
+
+def seconds(n, d, kind, seed):
+    X, y = case(2, dimension=d).sample(n, random_state=seed)
+    start = time.process_time()
+    BandRegressor(mean(kind, seed), random_state=seed).fit(X, y)
+    return time.process_time() - start
+
+for line in sys.stdin:
+    name, arguments = json.loads(line)
+    print(json.dumps({"score": score, "seconds": seconds}[name](*arguments)), flush=True)
+"""
+
+
+class Version:
+    """A process that fits with the package of one folder."""
+
+    def __init__(self, source: Path) -> None:
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SCRIPT],
+            env={**os.environ, **threads, "PYTHONPATH": str(source)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, name: str, *arguments: object) -> float:
+        """The score, or the processor seconds, of one fit."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([name, arguments]) + "\n")
+        self._process.stdin.flush()
+        return float(json.loads(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def run(full: bool) -> Iterator[Record]:
+    """Time ÷ before at three sizes, then the score ÷ before on the development sets."""
+    with TemporaryDirectory() as folder:
+        packed = subprocess.run(
+            ["git", "archive", COMMIT, "src"], cwd=ROOT, capture_output=True, check=True
+        )
+        with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+        versions = {"now": Version(ROOT / "src"), "before": Version(Path(folder) / "src")}
+        try:
+            for kind in ("boosting", "kernel mean"):
+                for n in SIZES:
+                    yield time_ratio(versions, n, kind)
+            if os.environ.get(VARIABLE):
+                yield score_ratio(versions)
+            else:
+                print(f"      no scores: name the folder of CSV files by --data or {VARIABLE}")
+        finally:
+            for version in versions.values():
+                version.close()
+
+
+def time_ratio(versions: dict[str, Version], n: int, kind: str) -> Record:
+    """Processor time of a whole fit ÷ that of the earlier version; the first fits do not count."""
+    times: dict[str, list[list[float]]] = {name: [] for name in versions}
+    for seed in range(REPEATS + 1):
+        for name, version in versions.items():
+            times[name].append([version.ask("seconds", n, DIMENSION, kind, seed)])
+    medians = {name: float(np.median(found[1:])) for name, found in times.items()}
+    return Record(
+        f"fit, n = {n}, d = {DIMENSION}, {kind} ÷ commit {COMMIT}",
+        medians["now"] / medians["before"],
+        "<=",
+        1.5,
+        times=times,
+        seeds=range(REPEATS + 1),
+        notes=", ".join(f"{name} {value:.2g} s" for name, value in medians.items()),
+    )
+
+
+def score_ratio(versions: dict[str, Version]) -> Record:
+    """Mean interval score ÷ that of the earlier version, geometric mean over sets and means."""
+    ratios = {}
+    for name in DEVELOPMENT:
+        path = str(Path(os.environ[VARIABLE]) / f"{name}.csv")
+        for kind in ("boosting", "kernel mean"):
+            scores = {
+                key: np.mean([version.ask("score", path, kind, seed, MAX_ROWS) for seed in SEEDS])
+                for key, version in versions.items()
+            }
+            ratios[f"{name}, {kind}"] = float(scores["now"] / scores["before"])
+    return Record(
+        f"{len(DEVELOPMENT)} development sets, at most {MAX_ROWS} rows: mean interval score ÷ "
+        f"commit {COMMIT}, geometric mean",
+        float(np.exp(np.mean(np.log(list(ratios.values()))))),
+        "<=",
+        1.0,
+        seeds=SEEDS,
+        notes=", ".join(f"{key} {value:.3f}" for key, value in ratios.items()),
+        details={"ratios": ratios},
+    )
