@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sosbands.evaluation.band_values import BandValues
+from sosbands.evaluation.coverage_counts import inside
 from sosbands.evaluation.judged_rows import FAR
 from sosbands.plotting.style import INK, PALE, VERMILION, Style, styled, tint
 from sosbands.types import Array, Mask
@@ -19,32 +21,6 @@ if TYPE_CHECKING:
 
 # Infinite intervals are cut this far beyond what is finite, as a share of its range.
 _BEYOND = 0.08
-# Equal inputs are drawn side by side over this share of the smallest gap between different ones.
-_SPREAD = 0.6
-
-
-@dataclass(frozen=True, eq=False)
-class BandValues:
-    """A band at n places.
-
-    Attributes
-    ----------
-    x : array of shape (n,)
-        The input on the axis, ascending.
-    mean : array of shape (n,)
-    intervals : array of shape (n, 2, k)
-        Of k levels; ends may be infinite.
-    truth : array of shape (n, 2, k) or None
-        The true intervals.
-    extrapolation : array of shape (n,) or None
-        How far from the training rows each place is, in [0, 1].
-    """
-
-    x: Array
-    mean: Array
-    intervals: Array
-    truth: Array | None = None
-    extrapolation: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +42,6 @@ def visible_range(values: BandValues, y: Array | None) -> tuple[float, float]:
     low, high = float(finite.min()), float(finite.max())
     margin = _BEYOND * (high - low) or 1.0
     return low - margin, high + margin
-
-
-def side_by_side(x: Array) -> Array:
-    """x, with equal ones spread about their value so that each can be seen."""
-    different, group, counts = np.unique(x, return_inverse=True, return_counts=True)
-    if len(different) == len(x):
-        return x
-    gap = float(np.diff(different).min()) if len(different) > 1 else 1.0
-    rank = np.empty(len(x))
-    rank[np.argsort(group, kind="stable")] = np.concatenate([np.arange(count) for count in counts])
-    return x + _SPREAD * gap * ((rank + 0.5) / counts[group] - 0.5)
 
 
 def draw_curve(
@@ -180,12 +145,11 @@ def draw_outputs(
     """Dots for outputs inside their widest interval, crosses for those outside, both counted."""
     from matplotlib.lines import Line2D
 
-    lower, upper = rows.intervals[:, :, int(np.argmax(levels))].T
-    inside: Mask = (lower <= y) & (y <= upper)
+    covered = inside(y, rows.intervals[:, :, int(np.argmax(levels))])
     dots = {"color": INK, "marker": "o", "markersize": 3, "markeredgewidth": 0}
     crosses = {"color": VERMILION, "marker": "x", "markersize": 6, "markeredgewidth": 1.6}
     drawn = []
-    for which, word, look in ((inside, "inside", dots), (~inside, "outside", crosses)):
+    for which, word, look in ((covered, "inside", dots), (~covered, "outside", crosses)):
         label = f"{word} {100 * max(levels):.4g} % ({which.sum()} of {len(y)})"
         merged = styled(Line2D, {**look, "linestyle": "none", "label": label, "zorder": 4}, given)
         drawn += ax.plot(rows.x[which], y[which], **merged)

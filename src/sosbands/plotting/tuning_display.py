@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sosbands.evaluation.columns import check_model
 from sosbands.evaluation.tuning_path import SearchLine, SearchPicture
-from sosbands.plotting.columns import check_model
 from sosbands.plotting.style import (
     BLUE,
     GREEN,
