@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BandKind: TypeAlias = Literal["curve", "rows"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BandDisplay:
     """Intervals over one input: a band for models of one input, a partial view for others.
 
@@ -97,22 +98,12 @@ class BandDisplay:
     'y'
     """
 
-    def __init__(
-        self,
-        *,
-        levels: Sequence[float],
-        rows: BandValues,
-        curve: BandValues | None = None,
-        y: Array | None = None,
-        feature_name: str = "x",
-        target_name: str = "y",
-    ) -> None:
-        self.levels = levels
-        self.rows = rows
-        self.curve = curve
-        self.y = y
-        self.feature_name = feature_name
-        self.target_name = target_name
+    levels: Sequence[float]
+    rows: BandValues
+    curve: BandValues | None = None
+    y: Array | None = None
+    feature_name: str = "x"
+    target_name: str = "y"
 
     def plot(
         self,
@@ -122,7 +113,7 @@ class BandDisplay:
         line_kwargs: Style | None = None,
         scatter_kwargs: Style | None = None,
     ) -> Self:
-        """Draw.
+        """Draw, and return the display.
 
         Parameters
         ----------
@@ -132,28 +123,18 @@ class BandDisplay:
             Of the mean; intervals have its tints, darker for smaller levels.
         line_kwargs, scatter_kwargs : dict, optional
             Line properties of the mean, and of the outputs.
-
-        Returns
-        -------
-        self
         """
         self.ax_ = own_axes()[0] if ax is None else ax
         self.figure_ = self.ax_.figure
         rows = self.rows
         if self.curve is None:
             rows = replace(rows, x=side_by_side(rows.x))
-        band = self.curve or rows
-        draw = marks.draw_rows if self.curve is None else marks.draw_curve
-        drawn = draw(
-            self.ax_,
-            band,
-            self.levels,
-            edges=marks.visible_range(band, self.y),
-            colour=color,
-            line_kwargs=line_kwargs,
-        )
-        self.intervals_, self.mean_, self.truth_ = drawn.intervals, drawn.mean, drawn.truth
-        self.extrapolation_, self.infinite_ = drawn.extrapolation, drawn.infinite
+        band, joined = self.curve or rows, self.curve is not None
+        edges = marks.visible_range(band, self.y)
+        drawn = marks.BandMarks(self.ax_, band, self.levels, joined, edges, color)
+        self.intervals_, self.mean_ = drawn.intervals(), drawn.mean(line_kwargs)
+        self.truth_, self.extrapolation_ = drawn.truth(), drawn.extrapolation()
+        self.infinite_ = drawn.infinite()
         self.covered_ = self.missed_ = None
         if self.y is not None:
             self.covered_, self.missed_ = marks.draw_outputs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -36,6 +37,7 @@ _LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _LEVEL = 0.9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CoverageDisplay:
     """The share of outputs inside their intervals, with 95 % binomial bounds.
 
@@ -94,25 +96,15 @@ class CoverageDisplay:
     (5,)
     """
 
-    def __init__(
-        self,
-        *,
-        kind: CoverageKind,
-        levels: Array,
-        coverage: Array,
-        bounds: Array,
-        n_rows: Indices,
-        labels: Sequence[str],
-    ) -> None:
-        self.kind = kind
-        self.levels = levels
-        self.coverage = coverage
-        self.bounds = bounds
-        self.n_rows = n_rows
-        self.labels = labels
+    kind: CoverageKind
+    levels: Array
+    coverage: Array
+    bounds: Array
+    n_rows: Indices
+    labels: Sequence[str]
 
     def plot(self, ax: Axes | None = None, *, errorbar_kwargs: Style | None = None) -> Self:
-        """Draw.
+        """Draw, and return the display.
 
         Parameters
         ----------
@@ -120,10 +112,6 @@ class CoverageDisplay:
             By default those of a new figure.
         errorbar_kwargs : dict, optional
             Line properties of the points and their bounds.
-
-        Returns
-        -------
-        self
         """
         from matplotlib.lines import Line2D
 
