@@ -7,7 +7,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import OneHotEncoder
 
 from sosbands.datasets import case
-from sosbands.evaluation.comparison import Parts, compare
+from sosbands.evaluation import compare
+from sosbands.evaluation.comparison import Parts
 from sosbands.metrics import coverage, interval_score, mean_width
 
 

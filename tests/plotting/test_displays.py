@@ -1,3 +1,5 @@
+import warnings
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from matplotlib.colors import to_hex
 
 from sosbands import BandDisplay, BandRegressor, CoverageDisplay, TuningDisplay
 from sosbands.datasets import case
+from sosbands.evaluation import evaluate
 from sosbands.metrics import coverage, coverage_gap, size_stratified_coverage
 
 LEVELS = [0.5, 0.9]
@@ -417,6 +420,21 @@ def test_coverage_by_cluster_has_the_gap_of_the_metric(several_inputs):
     assert len(display.n_rows) == 8
     ticks = [int(tick.get_text()) for tick in display.ax_.get_xticklabels()]
     assert ticks == sorted(display.n_rows, reverse=True)
+
+
+@pytest.mark.parametrize("kind", ["level", "width", "cluster"])
+def test_a_display_shows_the_numbers_of_the_evaluation(several_inputs, kind):
+    model, X, y = several_inputs
+    found = evaluate(model, X, y, random_state=3)
+    parts = getattr(found, f"by_{kind}")
+    levels = [part.level for part in parts] if kind == "level" else 0.9
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="a level of .* needs at least")
+        display = CoverageDisplay.from_estimator(
+            model, X, y, kind=kind, levels=levels, random_state=3
+        )
+    shown = np.column_stack([display.coverage, display.bounds]).tolist()
+    assert sorted(shown) == sorted([part.coverage, *part.bounds] for part in parts)
 
 
 def test_infinite_widths_are_a_bin_like_any_other():

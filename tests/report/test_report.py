@@ -18,9 +18,10 @@ from sklearn.linear_model import LinearRegression
 from sosbands import BandRegressor, TuningDisplay
 from sosbands.datasets import case
 from sosbands.evaluation import evaluate
+from sosbands.evaluation.tuning_path import SearchPicture
 from sosbands.report import render_report, write_report
 from sosbands.report.diagnostic_figures import tuning_figure
-from sosbands.report.markup import count, number, shortened
+from sosbands.report.formats import count, number, one_line
 from sosbands.report.traces import compact, ribbon
 
 QUICK = {"lengthscale": 0.5, "width_weight": 50.0, "symmetric": True, "random_state": 0}
@@ -31,6 +32,17 @@ HOSTILE = (
     "<b>%{x}</b> & $1$ 'quoted' \"twice\"",
     'x" onmouseover="alert(1)',
 )
+
+
+class Named(LinearRegression):
+    """A model whose description holds a text."""
+
+    def __init__(self, text=""):
+        super().__init__()
+        self.text = text
+
+    def __repr__(self):
+        return f"Named(text={self.text!r})"
 
 
 class Page(HTMLParser):
@@ -126,6 +138,27 @@ def test_names_of_columns_and_the_title_are_text(hostile):
     titles = [f["layout"]["xaxis"]["title"]["text"] for f in hostile.figures.values()]
     assert any(title.startswith("&lt;b&gt;%{x}&lt;/b&gt; &amp;") for title in titles)
     assert not [title for title in titles if "<" in title]
+
+
+@pytest.mark.parametrize("hostile_text", [*HOSTILE, "{{ 7 * 7 }} {% raw %}"])
+def test_text_of_a_user_is_shown_as_it_is_wherever_it_stands(hostile_text):
+    X, y = several(300, 0, d=2, names=(hostile_text, "b"))
+    model = BandRegressor(**QUICK, estimator=Named(hostile_text)).fit(X, y)
+    page = Page(render_report(model, *several(200, 1, d=2, names=(hostile_text, "b"))))
+    assert len(page.all("script")) == 3
+    assert not [tag for tag, _ in page.tags if tag in ("img", "b", "i")]
+    assert not [name for _, attributes in page.tags for name in attributes if name[:2] == "on"]
+    short = one_line(hostile_text)
+    headings = re.findall("Over (.*?) Each row is a dot", page.text)
+    assert short in headings  # the name of a column
+    assert any(short in box.get("aria-label", "") for box in page.all("div"))
+    assert f"Named(text={hostile_text!r})"[:60] in page.text  # the value of a parameter
+
+
+def test_no_two_elements_share_an_identifier(page, hostile):
+    for each in (page, hostile):
+        names = [attributes["id"] for _, attributes in each.tags if "id" in attributes]
+        assert len(names) == len(set(names))
 
 
 def test_every_picture_has_a_place_words_and_numbers(page, hostile):
@@ -236,7 +269,7 @@ def test_the_report_draws_the_tuning_as_the_display_does():
     for inputs, y in ((X[:100], Y[:100]), (many, outputs)):
         model = BandRegressor(random_state=0).fit(inputs, y)
         display = TuningDisplay.from_estimator(model, ax=Figure().subplots(2))
-        figure = tuning_figure(model.tuning_)
+        figure = tuning_figure(SearchPicture.of(model.tuning_.to_frame(), model.tuning_.criterion))
         parts = zip(
             ("", "2"),
             display.axes_,
@@ -353,10 +386,12 @@ def test_half_a_surrogate_pair_in_the_title_can_be_written(model, tmp_path):
     assert "<h1>a&#55296;b</h1>" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-def test_an_absent_plotly_is_named_with_its_extra(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+@pytest.mark.parametrize("module", ["plotly.offline", "jinja2"])
+def test_an_absent_package_is_named_with_its_extra(model, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    name = module.partition(".")[0]
     with pytest.raises(
-        ImportError, match=r'^a report needs plotly: pip install "sosbands\[report\]"'
+        ImportError, match=rf'^a report needs {name}: pip install "sosbands\[report\]"$'
     ):
         render_report(model, X_NEW, Y_NEW)
 
@@ -376,5 +411,5 @@ def test_a_band_has_a_gap_where_it_is_infinite():
 def test_numbers_are_short_and_names_too():
     shown = [number(v) for v in (None, np.nan, np.inf, -np.inf, -2.0, 0.123456, 1e9)]
     assert shown == ["–", "–", "∞", "−∞", "−2", "0.1235", "1e+09"]
-    assert shortened("a\n b" + 50 * "c") == "a b" + 36 * "c" + "…"
-    assert shortened("  ") == "(no name)"
+    assert one_line("a\n b" + 50 * "c") == "a b" + 36 * "c" + "…"
+    assert one_line("  ") == "(no name)"

@@ -79,8 +79,9 @@ def _write(table: Any, path: str) -> str:
 
 
 def _report(model: BandRegressor, X: Any, y: Any, path: str) -> str:
-    if find_spec("plotly") is None:
-        return 'not written, plotly is not installed: pip install "sosbands[report]"'
+    for package in ("jinja2", "plotly"):
+        if find_spec(package) is None:
+            return f'not written, {package} is not installed: pip install "sosbands[report]"'
     from sosbands.report import write_report
 
     write_report(model, X, y, path, title="A first band")

@@ -153,7 +153,7 @@ def compare(
     """
     from sosbands.cli.models import make_estimator
     from sosbands.cli.row_files import read_training
-    from sosbands.evaluation.comparison import compare as compared
+    from sosbands.evaluation import compare as compared
 
     rows = read_training(data, form=form, **choices)
     table = compared(

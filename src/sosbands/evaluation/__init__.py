@@ -2,7 +2,8 @@
 
 Coverage on average is what is guaranteed; whether it also holds for narrow and wide intervals, in
 every region of the inputs and in the worst slab is what tells an adaptive band from a constant one.
-What the rows are too few for is None, with the reason.
+What the rows are too few for is None, with the reason. `compare` judges several kinds of intervals
+on the same rows. What `sosbands.plotting` and `sosbands.report` draw is computed here.
 """
 
 from __future__ import annotations
@@ -11,13 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from sosbands.evaluation.coverage_counts import LevelCoverage, PartCoverage
 from sosbands.evaluation.judged_rows import PredictedRows
-from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
+from sosbands.evaluation.results import Evaluation
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
+    from sosbands.evaluation.comparison import compare
 
-__all__ = ["Evaluation", "LevelCoverage", "PartCoverage", "PredictedRows", "evaluate"]
+__all__ = ["Evaluation", "LevelCoverage", "PartCoverage", "PredictedRows", "compare", "evaluate"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `compare` on first use: the rivals that it fits take long to import."""
+    if name != "compare":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sosbands.evaluation.comparison import compare
+
+    return compare
 
 
 def evaluate(

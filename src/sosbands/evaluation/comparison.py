@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-Rows: TypeAlias = tuple[Any, Array]
+LabelledRows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
 
 
@@ -45,9 +45,9 @@ Method: TypeAlias = Callable[["Parts"], Array]
 class Parts:
     """The rows and settings that all methods share."""
 
-    train: Rows
-    calibration: Rows
-    test: Rows
+    train: LabelledRows
+    calibration: LabelledRows
+    test: LabelledRows
     transformer: Any
     level: float
     seed: int
@@ -87,13 +87,6 @@ class Parts:
         """A regressor after the transformer."""
         return model if self.transformer is None else make_pipeline(clone(self.transformer), model)
 
-    def calibrated(self, family: Callable[[Any], IntervalFamily]) -> Array:
-        """The intervals of the test rows, shape (n, 2)."""
-        X, y = self.calibration
-        scores = SplitCalibration(family(X).scores(y))
-        intervals: Array = family(self.test[0]).intervals(scores.quantiles([self.level]))[:, :, 0]
-        return intervals
-
 
 def compare(
     X: Any,
@@ -111,26 +104,23 @@ def compare(
 ) -> pd.DataFrame:
     """Fit several kinds of intervals and judge them on rows that none of them has seen.
 
-    Ours are around a kernel mean and around `estimator`. Their rivals need scikit-learn alone: a
-    band of constant width around `estimator` (split conformal prediction), and boosted quantiles
-    (conformalized quantile regression). All train, calibrate and are judged on the same rows.
+    Ours are around a kernel mean and around `estimator`. Their rivals are a band of constant width
+    around `estimator` (split conformal) and boosted quantiles (conformalized quantile regression).
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n, d)
-        Numbers, unless a `transformer` makes numbers of it.
-    y : array-like of shape (n,)
+    X, y : array-like of shapes (n, d) and (n,)
+        X may be a DataFrame; it holds numbers, unless a `transformer` makes numbers of it.
     estimator : regressor, optional
         The mean; gradient boosting as it comes if there is none.
     transformer : transformer, optional
         Comes before every model, and is fitted with it.
-    confidence_level : float
+    confidence_level, n_jobs, random_state
+        As in `BandRegressor`.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one part.
     test_size, calibration_size : float
         The share of the rows that judge, and of the others that calibrate.
-    n_jobs, random_state
-        As in `BandRegressor`.
     progress : callable
         Is told the name of each method before it starts.
 
@@ -141,28 +131,31 @@ def compare(
         gap (the mean of |coverage − level| over clusters of the inputs, NaN below 100 rows), and
         seconds (of fitting, calibrating and predicting).
     """
-    import pandas as pd
-
     (level, *_), _ = checked_levels(confidence_level)
-    parts = Parts.of(
-        X,
-        y,
-        groups=groups,
-        test_size=test_size,
-        calibration_size=calibration_size,
-        transformer=transformer,
-        level=level,
-        seed=random_state,
-    )
+    settings = {"transformer": transformer, "level": level, "seed": random_state}
+    sizes: dict[str, Any] = {"test_size": test_size, "calibration_size": calibration_size}
+    parts = Parts.of(X, y, groups=groups, **sizes, **settings)
+    return _judged(parts, _methods(estimator, random_state, n_jobs), progress)
+
+
+def _methods(estimator: Any, seed: int, n_jobs: int | None) -> dict[str, Method]:
     if estimator is None:
-        estimator = HistGradientBoostingRegressor(random_state=random_state)
+        estimator = HistGradientBoostingRegressor(random_state=seed)
     mean = type(estimator).__name__
-    methods: dict[str, Method] = {
+    return {
         "sosbands, kernel mean": lambda parts: _band(parts, None, n_jobs),
         f"sosbands, {mean}": lambda parts: _band(parts, estimator, n_jobs),
         f"split conformal, {mean}": lambda parts: _constant_width(parts, estimator),
         "CQR, boosted quantiles": _boosted_quantiles,
     }
+
+
+def _judged(
+    parts: Parts, methods: Mapping[str, Method], progress: Callable[[str], object]
+) -> pd.DataFrame:
+    """A row for each method, with the seconds that it took."""
+    import pandas as pd
+
     regions, found = _regions(parts), {}
     for name, method in methods.items():
         progress(name)
@@ -203,12 +196,7 @@ def _band(parts: Parts, estimator: Any, n_jobs: int | None) -> Array:
 def _constant_width(parts: Parts, estimator: Any) -> Array:
     """m(x) ± q."""
     model = parts.fitted(estimator)
-
-    def family(X: Any) -> IntervalFamily:
-        mean = checked_prediction(model, X)
-        return IntervalFamily.around(mean, np.ones(len(mean)))
-
-    return parts.calibrated(family)
+    return _conformalized(parts, model, model)
 
 
 def _boosted_quantiles(parts: Parts) -> Array:
@@ -219,12 +207,20 @@ def _boosted_quantiles(parts: Parts) -> Array:
         )
         for q in ((1 - parts.level) / 2, (1 + parts.level) / 2)
     )
+    return _conformalized(parts, lower, upper)
+
+
+def _conformalized(parts: Parts, lower: Any, upper: Any) -> Array:
+    """Two fitted regressors, moved apart by the quantile of the scores; shape (n, 2)."""
 
     def family(X: Any) -> IntervalFamily:
         ends = checked_prediction(lower, X), checked_prediction(upper, X)
         return IntervalFamily(*ends, np.ones(len(ends[0])))
 
-    return parts.calibrated(family)
+    X, y = parts.calibration
+    q = SplitCalibration(family(X).scores(y)).quantiles([parts.level])
+    intervals: Array = family(parts.test[0]).intervals(q)[:, :, 0]
+    return intervals
 
 
 def _regions(parts: Parts) -> Array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +20,22 @@ from sosbands.conformal import (
 )
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.evaluation.chance import binomial_bounds, expected_coverage
-from sosbands.evaluation.results import Evaluation, LevelCoverage, PartCoverage
+from sosbands.evaluation.columns import input_names
+from sosbands.evaluation.coverage_counts import (
+    PartCoverage,
+    coverage_by_cluster,
+    coverage_by_level,
+    coverage_by_width,
+    inside,
+)
+from sosbands.evaluation.results import Evaluation
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import (
+    Seed,
     cluster_count,
-    clusters,
     interval_score,
     mean_width,
-    width_bins,
     worst_slab_coverage,
 )
 from sosbands.types import Array, Indices, Mask
@@ -99,13 +108,9 @@ class PredictedRows:
         _check_calibration(model)
         checked, outputs = labelled_rows(model, X, y, reset=False)
         levels = tuple(sorted({*_LEVELS, level}))
-        with warnings.catch_warnings():
-            # The curve asks for more than the user did; infinite intervals are counted and said.
-            warnings.filterwarnings("ignore", message="a level of .* needs at least")
+        with without_shortage_warning():  # the curve asks for more levels than the user did
             intervals = model.predict_interval(X, levels)
-        n = len(outputs)
-        rng = np.random.default_rng(random_state)
-        sample = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+        sample = row_sample(len(outputs), _SAMPLE, random_state)
         B = model.band_.encoding(_safe_indexing(checked, sample))
         units = Affine.of(B)
         return cls(
@@ -132,8 +137,7 @@ class PredictedRows:
     @property
     def covered(self) -> Mask:
         """Whether each interval of that level holds its y."""
-        covered: Mask = (self.chosen[:, 0] <= self.y) & (self.y <= self.chosen[:, 1])
-        return covered
+        return inside(self.y, self.chosen)
 
     @property
     def widths(self) -> Array:
@@ -162,47 +166,32 @@ class PredictedRows:
             **values,
             extrapolating=float(np.mean(self.extrapolation > FAR)),
             seen=float(np.mean(self.extrapolation < _SEEN)),
-            by_level=self._by_level(),
+            by_level=coverage_by_level(self.y, self.intervals, self.levels),
             by_width=by_width,
             by_cluster=by_cluster,
             reasons=reasons,
         )
 
-    def _by_level(self) -> tuple[LevelCoverage, ...]:
-        low, high = self.intervals[:, 0], self.intervals[:, 1]
-        hits = ((low <= self.y[:, None]) & (self.y[:, None] <= high)).sum(axis=0)
-        widths, n = high - low, len(self.y)
-        return tuple(
-            LevelCoverage(
-                level=level,
-                coverage=float(hits[j] / n),
-                bounds=binomial_bounds(int(hits[j]), n),
-                mean_width=float(widths[:, j].mean()),
-                n_infinite=int(np.isinf(widths[:, j]).sum()),
-            )
-            for j, level in enumerate(self.levels)
-        )
-
     def _by_width(self) -> tuple[PartCoverage, ...]:
-        """Bins cut at the quantiles of the width; equal widths share one."""
-        widths, n = self.widths, len(self.y)
-        n_bins = min(_WIDTH_BINS, n // _PART_ROWS)
-        if n_bins < 2:
-            return ()
-        parts = width_bins(widths, n_bins)
-        return tuple(self._part(_range(widths[part]), part) for part in parts)
+        n_bins = min(_WIDTH_BINS, len(self.y) // _PART_ROWS)
+        return coverage_by_width(self.y, self.chosen, n_bins) if n_bins > 1 else ()
 
     def _by_cluster(self) -> tuple[PartCoverage, ...]:
-        """k-means clusters of the standardised inputs, named by where they are."""
-        m = len(self.sample)
-        n_clusters = cluster_count(m)
+        """Clusters of the standardised inputs, named by where they are; the worst one first."""
+        n_clusters = cluster_count(len(self.sample))
         if n_clusters > 1:  # there are no more clusters than different rows
             n_clusters = min(n_clusters, len(np.unique(self.inputs, axis=0)))
         if n_clusters < 2:
             return ()
-        parts = clusters(self.inputs, n_clusters=n_clusters, random_state=self.seed)
-        made = [self._part(self._where(part), self.sample[part]) for part in parts]
-        return tuple(sorted(made, key=lambda part: part.coverage))
+        found = coverage_by_cluster(
+            self.inputs,
+            self.y[self.sample],
+            self.chosen[self.sample],
+            n_clusters=n_clusters,
+            random_state=self.seed,
+            label=self._where,
+        )
+        return tuple(sorted(found, key=lambda part: part.coverage))
 
     def _where(self, part: Indices) -> str:
         """The two inputs in which these sampled rows differ most from all, with their medians."""
@@ -211,16 +200,6 @@ class PredictedRows:
         values = self.units.undo(middle)
         return ", ".join(
             f"{self.names[j]} ≈ {_rounded(values[j], self.units.scale[j])}" for j in sorted(telling)
-        )
-
-    def _part(self, label: str, rows: Indices) -> PartCoverage:
-        hits = int(self.covered[rows].sum())
-        return PartCoverage(
-            label=label,
-            n_rows=len(rows),
-            coverage=hits / len(rows),
-            bounds=binomial_bounds(hits, len(rows)),
-            median_width=float(np.median(self.widths[rows])),
         )
 
     def _conditional(
@@ -263,20 +242,19 @@ class PredictedRows:
         return dict(zip(names, values, strict=True))
 
 
-def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
-    """The names of the d columns that the band sees."""
-    inputs = model.band_.encoding
-    names: Any = inputs.columns
-    if inputs.transformer is not None:
-        try:
-            names = inputs.transformer.get_feature_names_out()
-        except (AttributeError, ValueError):  # many transformers do not name what they make
-            names = None
-    elif names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None or len(names) != d:
-        return tuple(f"input {j + 1}" for j in range(d))
-    return tuple(str(name) for name in names)
+def row_sample(n: int, most: int | None, random_state: Seed) -> Indices:
+    """At most so many of n rows, ascending; all of them for None."""
+    if most is None or most >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, most, replace=False))
+
+
+@contextmanager
+def without_shortage_warning() -> Iterator[None]:
+    """Let intervals be infinite silently, where they are counted and said."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="a level of .* needs at least")
+        yield
 
 
 def _check_calibration(model: BandRegressor) -> None:
@@ -299,8 +277,3 @@ def _rounded(value: float, spread: float) -> str:
     decimals = 1 - int(np.floor(np.log10(spread)))
     plain = f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
     return plain if len(plain) < 12 else f"{value:.4g}"
-
-
-def _range(widths: Array) -> str:
-    low, high = widths.min(), widths.max()
-    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

@@ -8,30 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sosbands.evaluation.coverage_counts import LevelCoverage, PartCoverage
+
 # With more rows than this that trained the model, its coverage is not that of new rows.
 _MANY_SEEN = 0.5
-
-
-@dataclass(frozen=True)
-class LevelCoverage:
-    """What intervals of one level do: the share that covers, with 95 % binomial bounds."""
-
-    level: float
-    coverage: float
-    bounds: tuple[float, float]
-    mean_width: float
-    n_infinite: int
-
-
-@dataclass(frozen=True)
-class PartCoverage:
-    """The coverage of some of the rows: of similar width, or near each other."""
-
-    label: str
-    n_rows: int
-    coverage: float
-    bounds: tuple[float, float]
-    median_width: float
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ constructor takes computed values, and `plot` draws them again, on other axes or
 drawn display has `ax_`, `figure_` and its artists, by names that end in an underscore.
 """
 
-from sosbands.plotting.bands import BandDisplay
-from sosbands.plotting.coverage import CoverageDisplay
-from sosbands.plotting.marks import BandValues
+from sosbands.evaluation.band_values import BandValues
+from sosbands.plotting.band_display import BandDisplay
+from sosbands.plotting.coverage_display import CoverageDisplay
 from sosbands.plotting.tuning_display import TuningDisplay
 
 __all__ = ["BandDisplay", "BandValues", "CoverageDisplay", "TuningDisplay"]

@@ -12,14 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 # Okabe and Ito's palette.
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILION = PALETTE[:2]
 INK, PALE = "0.25", "0.9"
 
 Style = Mapping[str, Any]

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sosbands.evaluation.columns import check_model
 from sosbands.evaluation.tuning_path import SearchLine, SearchPicture
-from sosbands.plotting.columns import check_model
-from sosbands.plotting.style import (
-    BLUE,
-    GREEN,
-    INK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    legend_beside,
-    own_axes,
-)
+from sosbands.plotting.style import INK, PALETTE, legend_beside, own_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,10 +18,10 @@ if TYPE_CHECKING:
 
     from sosbands.estimator import BandRegressor
 
-_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS = "os^Dvp"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TuningDisplay:
     """All trials of the search: the criterion and the interval score against the lengthscale.
 
@@ -70,22 +61,17 @@ class TuningDisplay:
     ['HSIC', 'interval score']
     """
 
-    def __init__(self, *, trials: Any, criterion: str) -> None:
-        self.trials = trials
-        self.criterion = criterion
+    trials: Any
+    criterion: str
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> Self:
-        """Draw.
+        """Draw, and return the display.
 
         Parameters
         ----------
         ax : matplotlib Axes or two of them, optional
             Two axes: for the criterion and for the score. One: its place is divided between them.
             By default a new figure.
-
-        Returns
-        -------
-        self
         """
         picture = SearchPicture.of(self.trials, self.criterion)
         upper, lower = self.axes_ = _two_axes(ax)
@@ -117,10 +103,6 @@ class TuningDisplay:
             Fitted, with something left to tune.
         ax : matplotlib Axes or two of them, optional
             See `plot`.
-
-        Returns
-        -------
-        TuningDisplay
         """
         check_model(estimator)
         if estimator.tuning_ is None:
@@ -140,7 +122,7 @@ def _draw(ax: Axes, lines: Sequence[SearchLine], what: str) -> list[Line2D]:
         drawn += ax.plot(
             line.lengthscale,
             line.panels[what],
-            color=_COLOURS[place % len(_COLOURS)],
+            color=PALETTE[place % len(PALETTE)],
             marker=_MARKERS[place % len(_MARKERS)],
             linestyle="-" if line.joined else "none",
             markersize=5,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sosbands.evaluation import PredictedRows
 from sosbands.persistence.replacing import replacing
 from sosbands.report.contents import contents
-from sosbands.report.page import assemble, plotly_script
+from sosbands.report.page import assemble, plotly_script, template_environment
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
@@ -74,11 +74,13 @@ def render_report(
     str
         HTML: pictures that zoom and answer the pointer, each with its numbers in a table.
     """
-    plotly = plotly_script()  # an absent extra is said before anything is computed
+    # An absent extra is said before anything is computed.
+    plotly, environment = plotly_script(), template_environment()
     rows = PredictedRows.of(model, X, y, confidence_level=confidence_level, random_state=0)
     return assemble(
-        contents(model, X, rows),
+        environment,
+        plotly,
         title=title or "How good are these prediction intervals?",
         version=version("sosbands"),
-        plotly=plotly,
+        **contents(model, X, rows),
     )

@@ -1,93 +1,69 @@
-"""The page: one HTML file that needs no network, and forbids itself to use it."""
+"""The page: one HTML file that needs no network, and forbids itself to use it.
+
+Its words are in `templates`, where everything that is put in is escaped.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
-from string import Template
+from typing import TYPE_CHECKING, Any
 
-from sosbands.report.markup import escaped, folded
-from sosbands.report.traces import Figure
+from sosbands.evaluation.coverage_counts import falls_short
+from sosbands.evaluation.tuning_path import shortest
+from sosbands.report import formats
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
-@dataclass(frozen=True)
-class Section:
-    """A part of the page: its anchor, its heading and its HTML."""
-
-    name: str
-    title: str
-    html: str
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a page shows; the sections have a place for each of the figures."""
-
-    subtitle: str
-    sections: Sequence[Section]
-    figures: Sequence[Figure]
+_FILTERS = (formats.asked, formats.count, formats.number, formats.one_line, formats.percent)
+_FUNCTIONS = (falls_short, formats.between, formats.ratio)
 
 
 def plotly_script() -> str:
     """The source of plotly.js."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ImportError('a report needs plotly: pip install "sosbands[report]"') from error
-    source: str = get_plotlyjs()
+    source: str = _of_extra("plotly.offline").get_plotlyjs()
     return _inline(source)
 
 
-def figure_html(figure: Figure, *, open_numbers: bool = False) -> str:
-    """The place of a picture, with its words and its numbers."""
-    numbers = folded("The numbers", figure.numbers) if figure.numbers else ""
-    if open_numbers:
-        numbers = numbers.replace("<details>", "<details open>", 1)
-    return (
-        f'<figure class="card" id="{figure.name}"><h3>{figure.title}</h3>'
-        f'<figcaption id="{figure.name}-reading">{figure.reading}</figcaption>'
-        f'<div class="plot" data-figure="{figure.name}" role="img" aria-label="{figure.alt}" '
-        f'aria-describedby="{figure.name}-reading" style="min-height:{figure.layout["height"]}px">'
-        f"</div>{numbers}</figure>"
+def template_environment() -> Environment:
+    """What fills templates: it escapes, and refuses names that nothing was given for."""
+    jinja2 = _of_extra("jinja2")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("sosbands.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
+    environment.filters |= {each.__name__: each for each in (*_FILTERS, shortest)}
+    environment.globals |= {each.__name__: each for each in _FUNCTIONS}
+    # What a browser cannot read as JSON must not be written.
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment
 
 
-def card(content: str) -> str:
-    """A box."""
-    return f'<div class="card">{content}</div>'
-
-
-def side_by_side(*boxes: str) -> str:
-    """Two boxes in a row, or one below the other on a phone."""
-    return f'<div class="grid">{"".join(boxes)}</div>'
-
-
-def assemble(contents: Contents, *, title: str, version: str, plotly: str) -> str:
-    """The whole file; the title is escaped here, and `plotly` comes from `plotly_script`."""
+def assemble(environment: Environment, plotly: str, **contents: Any) -> str:
+    """The whole file, from what `contents` gives and a title and a version."""
     script = _inline(_asset("page.js"))
-    data = json.dumps([figure.to_dict() for figure in contents.figures], separators=(",", ":"))
-    return Template(_asset("page.html")).substitute(
+    return environment.get_template("page.html").render(
+        **contents,
         policy=_policy(plotly, script),
-        title=escaped(title),
-        subtitle=contents.subtitle,
-        style=_asset("style.css"),
-        navigation="".join(
-            f'<a href="#{part.name}">{part.title}</a>' for part in contents.sections
-        ),
-        sections="".join(
-            f'<section id="{part.name}"><h2>{part.title}</h2>{part.html}</section>'
-            for part in contents.sections
-        ),
-        # A string in the data may hold "</script>"; JSON may write any character by its number.
-        figures=data.replace("<", "\\u003c"),
+        style=_asset("page.css"),
         plotly=plotly,
         script=script,
-        version=version,
     )
+
+
+def _of_extra(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f'a report needs {package}: pip install "sosbands[report]"') from error
 
 
 def _policy(*scripts: str) -> str:

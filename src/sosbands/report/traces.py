@@ -6,13 +6,14 @@ dark screens and paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sosbands.types import Array, Mask
+from sosbands.evaluation import LevelCoverage, PartCoverage
+from sosbands.types import Array, Indices, Mask
 
 Trace: TypeAlias = dict[str, Any]
 
@@ -22,44 +23,40 @@ HIT, MISS, FAR_FILL = "var(--hit)", "var(--miss)", "var(--far)"
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, how to read it, what it shows for those who cannot see it, and its numbers."""
+    """A picture by its name, under which templates have its words and numbers.
+
+    `labels` are the places on an axis that has names instead of numbers.
+    """
 
     name: str
-    title: str
-    reading: str
-    alt: str
     traces: list[Trace]
     layout: dict[str, Any]
-    numbers: str = ""
+    labels: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """What the page's script needs."""
         return {"name": self.name, "traces": self.traces, "layout": self.layout}
 
 
-def runs(x: Array, inside: Mask) -> Iterator[tuple[float, float]]:
-    """The ends of each stretch of x that is inside."""
+def runs(inside: Mask) -> list[Indices]:
+    """The places of each stretch that is inside."""
     places = np.flatnonzero(inside)
-    for part in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
-        if len(part):
-            yield float(x[part[0]]), float(x[part[-1]])
+    parts = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    return parts if len(places) else []
 
 
 def ribbon(x: Array, ends: Array, name: str, fill: str) -> Trace:
     """A filled band; it has a gap where an end is infinite."""
-    finite = np.isfinite(ends).all(axis=1)
-    places = np.flatnonzero(finite)
-    outline_x: list[Array] = []
-    outline_y: list[Array] = []
-    for part in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1):
-        outline_x += [x[part], x[part][::-1], np.array([np.nan])]
-        outline_y += [ends[part, 1], ends[part, 0][::-1], np.array([np.nan])]
+    gap = np.array([np.nan])
+    outline: list[tuple[Array, Array]] = []
+    finite: Mask = np.all(np.isfinite(ends), axis=1)
+    for part in runs(finite):
+        outline += [(x[part], ends[part, 1]), (x[part][::-1], ends[part, 0][::-1]), (gap, gap)]
+    outline_x, outline_y = (
+        map(np.concatenate, zip(*outline, strict=True)) if outline else (gap, gap)
+    )
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": compact(np.concatenate(outline_x)),
-        "y": compact(np.concatenate(outline_y)),
+        **scatter("lines", name, outline_x, outline_y),
         "fill": "toself",
         "fillcolor": fill,
         "line": {"width": 0},
@@ -67,14 +64,30 @@ def ribbon(x: Array, ends: Array, name: str, fill: str) -> Trace:
     }
 
 
+def scatter(mode: str, name: str, x: Array, y: Array) -> Trace:
+    """What all lines and dots have in common."""
+    return {"type": "scatter", "mode": mode, "name": name, "x": compact(x), "y": compact(y)}
+
+
+def far_away(x: Array, far: Mask) -> list[Trace]:
+    """A grey background over each stretch of x where the model guesses."""
+    fixed = {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    return [
+        {
+            **fixed,
+            "x0": float(x[part[0]]),
+            "x1": float(x[part[-1]]),
+            "fillcolor": FAR_FILL,
+            "line": {"width": 0},
+        }
+        for part in runs(far)
+    ]
+
+
 def line(x: Array, y: Array, name: str, color: str, *, dash: str = "solid") -> Trace:
     """A curve."""
     return {
-        "type": "scatter",
-        "mode": "lines",
-        "name": name,
-        "x": compact(x),
-        "y": compact(y),
+        **scatter("lines", name, x, y),
         "line": {"color": color, "width": 2, "dash": dash},
         "hovertemplate": "%{x:.4g}: %{y:.4g}<extra></extra>",
     }
@@ -91,11 +104,7 @@ def dots(x: Array, y: Array, covered: Mask) -> list[Trace]:
 def cloud(x: Array, y: Array, name: str, color: str, symbol: str) -> Trace:
     """Dots of one form."""
     return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": name,
-        "x": compact(x),
-        "y": compact(y),
+        **scatter("markers", name, x, y),
         "marker": {"color": color, "symbol": symbol, "size": 5 if symbol == "circle" else 7},
         "hovertemplate": "%{x:.4g}, %{y:.4g}",
     }
@@ -103,27 +112,26 @@ def cloud(x: Array, y: Array, name: str, color: str, symbol: str) -> Trace:
 
 def points(
     x: Sequence[float] | Sequence[str],
-    y: Sequence[float],
-    bounds: Sequence[tuple[float, float]],
+    parts: Sequence[LevelCoverage] | Sequence[PartCoverage],
     texts: Sequence[str],
 ) -> Trace:
     """Observed shares with their bounds as whiskers."""
+    y = np.array([part.coverage for part in parts])
+    low, high = np.array([part.bounds for part in parts]).T
     return {
         "type": "scatter",
         "mode": "markers",
         "name": "observed",
         "x": list(x),
-        "y": [round(share, 5) for share in y],
+        "y": y.round(5).tolist(),
         "text": list(texts),
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {"color": HIT, "size": 9},
         "error_y": {
             "type": "data",
             "symmetric": False,
-            "array": [round(high - share, 5) for share, (_, high) in zip(y, bounds, strict=True)],
-            "arrayminus": [
-                round(share - low, 5) for share, (low, _) in zip(y, bounds, strict=True)
-            ],
+            "array": (high - y).round(5).tolist(),
+            "arrayminus": (y - low).round(5).tolist(),
             "color": HIT,
             "thickness": 1.5,
             "width": 4,
@@ -132,7 +140,7 @@ def points(
 
 
 def layout(x: str, y: str, *, height: int) -> dict[str, Any]:
-    """Two axes with titles, which are HTML already."""
+    """Two axes with titles, in which names were escaped."""
     axis = {
         "automargin": True,
         "gridcolor": "var(--grid)",

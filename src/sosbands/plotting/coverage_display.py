@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_consistent_length
 
 from sosbands.conformal import checked_levels
-from sosbands.evaluation.chance import binomial_bounds
+from sosbands.evaluation.band_values import checked_intervals
+from sosbands.evaluation.columns import as_table, check_model
+from sosbands.evaluation.coverage_counts import (
+    LevelCoverage,
+    PartCoverage,
+    coverage_by_cluster,
+    coverage_by_level,
+    coverage_by_width,
+)
+from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import clusters, coverage, width_bins
-from sosbands.plotting import columns
+from sosbands.metrics import Seed
 from sosbands.plotting.style import BLUE, INK, Style, own_axes, styled
 from sosbands.types import Array, Indices
 
@@ -23,12 +31,13 @@ if TYPE_CHECKING:
 
     from sosbands.estimator import BandRegressor
 
-Kind: TypeAlias = Literal["level", "width", "cluster"]
+CoverageKind: TypeAlias = Literal["level", "width", "cluster"]
 
 _LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _LEVEL = 0.9
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CoverageDisplay:
     """The share of outputs inside their intervals, with 95 % binomial bounds.
 
@@ -62,6 +71,20 @@ class CoverageDisplay:
         Coverage and bounds.
     legend_ : matplotlib Legend
 
+    Notes
+    -----
+    `from_estimator` and `from_predictions` take these, beside what `plot` takes:
+
+    kind : {"level", "width", "cluster"}
+        Coverage against the level; of narrow to wide intervals, cut at the quantiles of the width;
+        or of k-means clusters of the inputs.
+    levels : float or sequence of float
+        By width and by cluster, one. A model has by default 0.1 to 0.95, or 0.9.
+    n_bins : int
+        Bins of the width; equal widths share one.
+    n_clusters : int
+        By default one for 50 rows, but at most 15; `random_state` starts them.
+
     Examples
     --------
     >>> from sosbands import BandRegressor, CoverageDisplay
@@ -73,25 +96,15 @@ class CoverageDisplay:
     (5,)
     """
 
-    def __init__(
-        self,
-        *,
-        kind: Kind,
-        levels: Array,
-        coverage: Array,
-        bounds: Array,
-        n_rows: Indices,
-        labels: Sequence[str],
-    ) -> None:
-        self.kind = kind
-        self.levels = levels
-        self.coverage = coverage
-        self.bounds = bounds
-        self.n_rows = n_rows
-        self.labels = labels
+    kind: CoverageKind
+    levels: Array
+    coverage: Array
+    bounds: Array
+    n_rows: Indices
+    labels: Sequence[str]
 
     def plot(self, ax: Axes | None = None, *, errorbar_kwargs: Style | None = None) -> Self:
-        """Draw.
+        """Draw, and return the display.
 
         Parameters
         ----------
@@ -99,10 +112,6 @@ class CoverageDisplay:
             By default those of a new figure.
         errorbar_kwargs : dict, optional
             Line properties of the points and their bounds.
-
-        Returns
-        -------
-        self
         """
         from matplotlib.lines import Line2D
 
@@ -141,7 +150,7 @@ class CoverageDisplay:
         X: Any,
         y: ArrayLike,
         *,
-        kind: Kind = "level",
+        kind: CoverageKind = "level",
         levels: float | Sequence[float] | None = None,
         groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
@@ -158,34 +167,23 @@ class CoverageDisplay:
         estimator : BandRegressor
             Fitted and calibrated.
         X, y : array-like of shapes (n, d) and (n,)
-        kind : {"level", "width", "cluster"}
-            Coverage against the level; of narrow to wide intervals, cut at the quantiles of the
-            width; or of k-means clusters of what the band sees of X, standardised.
-        levels : float or sequence of float, optional
-            By default 0.1 to 0.95, or 0.9 by width and by cluster, which show one level.
+            Clusters are those of what the band sees of X, standardised.
         groups, weights : array-like of shape (n,), optional
             Those of the rows, if the model was calibrated with some.
-        n_bins, n_clusters, random_state
-            See `from_predictions`.
-        ax : matplotlib Axes, optional
-        **style
+        kind, levels, n_bins, n_clusters, random_state
+            See the notes on the class.
+        ax, **style
             Passed to `plot`.
-
-        Returns
-        -------
-        CoverageDisplay
         """
-        columns.check_model(estimator)
-        X, wanted = columns.table(X), _checked_levels(kind, levels)
-        inputs = None
-        if kind == "cluster":
-            inputs = StandardScaler().fit_transform(estimator.band_.encoding(X))
+        check_model(estimator)
+        X, wanted = as_table(X), _checked_levels(kind, levels)
+        B = estimator.band_.encoding(X) if kind == "cluster" else None
         return cls.from_predictions(
             labelled_rows(estimator, X, y, reset=False)[1],
             estimator.predict_interval(X, wanted, groups=groups, weights=weights),
             levels=wanted,
             kind=kind,
-            X=inputs,
+            X=None if B is None else Affine.of(B)(B),
             n_bins=n_bins,
             n_clusters=n_clusters,
             random_state=random_state,
@@ -200,7 +198,7 @@ class CoverageDisplay:
         intervals: ArrayLike,
         *,
         levels: float | Sequence[float],
-        kind: Kind = "level",
+        kind: CoverageKind = "level",
         X: ArrayLike | None = None,
         n_bins: int = 5,
         n_clusters: int | None = None,
@@ -214,62 +212,31 @@ class CoverageDisplay:
         ----------
         y : array-like of shape (n,)
         intervals : array-like of shape (n, 2), or (n, 2, k) for k levels
-        levels : float or sequence of k floats
-            By width and by cluster, one.
-        kind : {"level", "width", "cluster"}
         X : array-like of shape (n, d), optional
             What clusters are made of, as it is: scale its columns if their units differ.
-        n_bins : int
-            Bins of the width; equal widths share one.
-        n_clusters : int, optional
-            By default one for 50 rows, but at most 15.
-        random_state : int, Generator or None
-            Starts the clusters.
-        ax : matplotlib Axes, optional
-        **style
+        levels, kind, n_bins, n_clusters, random_state
+            See the notes on the class.
+        ax, **style
             Passed to `plot`.
-
-        Returns
-        -------
-        CoverageDisplay
         """
         wanted = _checked_levels(kind, levels)
-        outputs, ends = np.asarray(y, dtype=np.float64), np.asarray(intervals, dtype=np.float64)
-        ends = ends[:, :, None] if ends.ndim == 2 else ends
-        coverage(outputs, ends)  # says what is wrong with either
-        if ends.shape[2] != len(wanted):
-            raise ValueError(
-                f"intervals of {len(wanted)} levels must have shape (n, 2, {len(wanted)}), got "
-                f"{ends.shape}: predict them for the same levels"
-            )
+        outputs, ends = np.asarray(y, dtype=np.float64), checked_intervals(y, intervals)
+        _check_sets(ends, len(wanted))
+        found: Sequence[LevelCoverage | PartCoverage]
         if kind == "level":
-            parts = [np.arange(len(outputs))] * len(wanted)
-            labels = [f"{level:g}" for level in wanted]
+            found = coverage_by_level(outputs, ends, wanted)
         elif kind == "width":
-            widths = ends[:, 1, 0] - ends[:, 0, 0]
-            parts = width_bins(widths, n_bins)
-            labels = [_range(widths[part]) for part in parts]
+            found = coverage_by_width(outputs, ends[:, :, 0], n_bins)
         else:
-            if X is None:
-                raise ValueError('kind="cluster" needs the inputs, got none: give X')
-            check_consistent_length(X, outputs)
-            found = clusters(X, n_clusters=n_clusters, random_state=random_state)
-            parts = sorted(found, key=len, reverse=True)
-            labels = [f"{len(part)}" for part in parts]
-        by_level = kind == "level"
-        inside = (ends[:, 0] <= outputs[:, None]) & (outputs[:, None] <= ends[:, 1])
-        sets = range(len(wanted)) if by_level else [0] * len(parts)
-        hits = [int(inside[part, j].sum()) for part, j in zip(parts, sets, strict=True)]
-        n_rows = [len(part) for part in parts]
-        display = cls(
+            found = _by_cluster(X, outputs, ends[:, :, 0], n_clusters, random_state)
+        return cls(
             kind=kind,
-            levels=np.array(wanted if by_level else wanted * len(parts)),
-            coverage=np.divide(hits, n_rows),
-            bounds=np.array([binomial_bounds(*pair) for pair in zip(hits, n_rows, strict=True)]),
-            n_rows=np.array(n_rows),
-            labels=labels,
-        )
-        return display.plot(ax, **style)
+            levels=np.array([getattr(part, "level", wanted[0]) for part in found]),
+            coverage=np.array([part.coverage for part in found]),
+            bounds=np.array([part.bounds for part in found]),
+            n_rows=np.array([getattr(part, "n_rows", len(outputs)) for part in found]),
+            labels=[_label(part) for part in found],
+        ).plot(ax, **style)
 
     def _place_label(self) -> str:
         if self.kind == "level":
@@ -281,7 +248,9 @@ class CoverageDisplay:
         return "rows in each cluster of the inputs"
 
 
-def _checked_levels(kind: Kind, levels: float | Sequence[float] | None) -> tuple[float, ...]:
+def _checked_levels(
+    kind: CoverageKind, levels: float | Sequence[float] | None
+) -> tuple[float, ...]:
     if kind not in ("level", "width", "cluster"):
         raise ValueError(f'kind must be "level", "width" or "cluster", got {kind!r}')
     if levels is None:
@@ -292,6 +261,27 @@ def _checked_levels(kind: Kind, levels: float | Sequence[float] | None) -> tuple
     return checked
 
 
-def _range(widths: Array) -> str:
-    low, high = (f"{end:.3g}".replace("inf", "∞") for end in (widths.min(), widths.max()))
-    return low if low == high else f"{low} –\n{high}"
+def _check_sets(ends: Array, k: int) -> None:
+    if ends.shape[2] != k:
+        raise ValueError(
+            f"intervals of {k} levels must have shape (n, 2, {k}), got {ends.shape}: predict them "
+            "for the same levels"
+        )
+
+
+def _by_cluster(
+    X: ArrayLike | None, y: Array, intervals: Array, n_clusters: int | None, random_state: Seed
+) -> list[PartCoverage]:
+    """The largest cluster first."""
+    if X is None:
+        raise ValueError('kind="cluster" needs the inputs, got none: give X')
+    check_consistent_length(X, y)
+    found = coverage_by_cluster(X, y, intervals, n_clusters=n_clusters, random_state=random_state)
+    return sorted(found, key=lambda part: part.n_rows, reverse=True)
+
+
+def _label(part: LevelCoverage | PartCoverage) -> str:
+    """In two lines if it is a range: ticks are close together."""
+    return (
+        f"{part.level:g}" if isinstance(part, LevelCoverage) else part.label.replace(" to ", " –\n")
+    )

@@ -1,4 +1,4 @@
-"""What is drawn over: a fitted model, and which column of X is the axis."""
+"""The columns of a table by name and position, and the one that a picture is drawn over."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.estimator import BandRegressor
+from sosbands.evaluation.importance import shortest_lengthscale_column
 from sosbands.learning.encoding import is_frame
 from sosbands.quoting import listed, quoted
 from sosbands.types import Array
@@ -24,27 +25,53 @@ def check_model(estimator: object) -> None:
     check_is_fitted(estimator)
 
 
-def table(X: Any) -> Any:
+def as_table(X: Any) -> Any:
     """X with rows and columns: a data frame as it is, anything else as an array."""
     return X if is_frame(X) else check_array(X, dtype=None, ensure_all_finite=False)
 
 
-def column_names(model: BandRegressor, X: Any) -> list[str]:
+def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
+    """The names of the d columns that the band sees."""
+    inputs = model.band_.encoding
+    names: Any = inputs.columns
+    if inputs.transformer is not None:
+        try:
+            names = inputs.transformer.get_feature_names_out()
+        except (AttributeError, ValueError):  # many transformers do not name what they make
+            names = None
+    elif names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None or len(names) != d:
+        return tuple(f"input {j + 1}" for j in range(d))
+    return tuple(str(name) for name in names)
+
+
+def axis_column(
+    model: BandRegressor, X: Any, feature: int | str | None = None
+) -> tuple[str, Array]:
+    """The name and the numbers of a column; None is the one that the scale depends on most."""
+    names = _column_names(model, X)
+    position = _position(names, feature)
+    if position is None:
+        position = shortest_lengthscale_column(model, X)
+    return names[position], _numbers(X, position, names[position])
+
+
+def single_column(X: Any, values: Array) -> Any:
+    """These values as rows of one input, of the kind and with the name that X has."""
+    return type(X)({X.columns[0]: values}) if is_frame(X) else values[:, None]
+
+
+def _column_names(model: BandRegressor, X: Any) -> list[str]:
     """The names of the columns, or x0, x1, …; one unnamed column is x."""
-    if is_frame(X):
-        return [str(name) for name in X.columns]
-    names = getattr(model, "feature_names_in_", None)
+    names = X.columns if is_frame(X) else getattr(model, "feature_names_in_", None)
     if names is None:
         d = X.shape[1]
-        return ["x"] if d == 1 else [f"x{j}" for j in range(d)]
+        names = ["x"] if d == 1 else [f"x{j}" for j in range(d)]
     return [str(name) for name in names]
 
 
-def chosen_column(model: BandRegressor, X: Any, feature: int | str | None) -> int:
-    """The position of the feature; None stands for the one that the scale depends on most."""
-    if feature is None:
-        return _most_telling_column(model, X)
-    names, d = column_names(model, X), int(X.shape[1])
+def _position(names: list[str], feature: int | str | None) -> int | None:
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(
@@ -52,13 +79,13 @@ def chosen_column(model: BandRegressor, X: Any, feature: int | str | None) -> in
                 f"{listed(names, 20)}"
             )
         return names.index(feature)
-    if not -d <= feature < d:
+    d = len(names)
+    if feature is not None and not -d <= feature < d:
         raise ValueError(f"feature must be from 0 to {d - 1}, got {feature}: X has {d} columns")
-    return int(feature) % d
+    return None if feature is None else int(feature) % d
 
 
-def column(X: Any, position: int, name: str) -> Array:
-    """The numbers of one column."""
+def _numbers(X: Any, position: int, name: str) -> Array:
     values = _safe_indexing(X, position, axis=1)
     try:
         numbers = np.asarray(values, dtype=np.float64)
@@ -73,29 +100,3 @@ def column(X: Any, position: int, name: str) -> Array:
             f"feature {quoted(name)} must be finite to be an axis, got NaN: drop those rows"
         )
     return numbers
-
-
-def single_column(X: Any, values: Array) -> Any:
-    """These values as rows of one input, of the kind and with the name that X has."""
-    return type(X)({X.columns[0]: values}) if is_frame(X) else values[:, None]
-
-
-def _most_telling_column(model: BandRegressor, X: Any) -> int:
-    """Where θᶠ is shortest, in units of the spread of the input; the first of equals."""
-    if X.shape[1] == 1:
-        return 0
-    inputs = model.band_.encoding
-    if inputs.transformer is not None:
-        raise ValueError(
-            "with a band_transformer the inputs of the scale are not columns of X: choose the "
-            "column to draw over with feature="
-        )
-    B = inputs(X)
-    d = B.shape[1]
-    # Beyond the d inputs, θᶠ may have entries for the prediction and for the difficulty.
-    lengthscales = np.ravel(model.lengthscale_)[:d]
-    if not model.standardize:
-        spread = B.std(axis=0)
-        lengthscales = lengthscales / np.where(spread > 0, spread, np.finfo(float).tiny)
-    place = int(np.argmin(lengthscales)) if len(lengthscales) == d else 0
-    return place if inputs.positions is None else inputs.positions[place]

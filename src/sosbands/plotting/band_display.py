@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -12,10 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import checked_levels, named
+from sosbands.evaluation.band_values import BandPredictor, BandValues, Truth, checked_band
+from sosbands.evaluation.columns import as_table, axis_column, check_model
+from sosbands.evaluation.drawn_rows import side_by_side
+from sosbands.evaluation.judged_rows import row_sample
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import coverage
-from sosbands.plotting import columns, marks
-from sosbands.plotting.marks import BandValues
+from sosbands.plotting import marks
 from sosbands.plotting.style import BLUE, Style, legend_beside, own_axes
 from sosbands.types import Array, Indices
 
@@ -25,13 +26,10 @@ if TYPE_CHECKING:
     from sosbands.datasets import Case
     from sosbands.estimator import BandRegressor
 
-Kind: TypeAlias = Literal["curve", "rows"]
-Truth: TypeAlias = Callable[[Any, float], ArrayLike]
-
-# Points of a curve.
-_POINTS = 400
+BandKind: TypeAlias = Literal["curve", "rows"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BandDisplay:
     """Intervals over one input: a band for models of one input, a partial view for others.
 
@@ -67,6 +65,28 @@ class BandDisplay:
         Arrow heads where intervals have no lower, and no upper end.
     legend_ : matplotlib Legend
 
+    Notes
+    -----
+    `from_estimator` and `from_predictions` take some of these, beside what `plot` takes:
+
+    levels : float or sequence of float
+        Confidence levels of the intervals.
+    kind : {"curve", "rows"}
+        A band along the axis, for models of one input; or an interval for each row, a partial view
+        of models of several. A model without a given kind gets whichever fits.
+    feature : int or str
+        The column on the axis. By default the one that the scale depends on most: that with the
+        shortest lengthscale θᶠ, the first of equals.
+    truth : Case or callable
+        A case of `sosbands.datasets`, or a function of X and a level that gives the true intervals,
+        of shape (n, 2). For rows only those of the largest level are drawn.
+    extrapolation : bool
+        Whether to show where `estimator.extrapolation` exceeds one half.
+    groups, weights : array-like of shape (n,)
+        Those of the rows, if the model was calibrated with some.
+    subsample : int or None
+        At most this many rows are drawn, chosen by `random_state`; None: all.
+
     Examples
     --------
     >>> from sosbands import BandDisplay, BandRegressor
@@ -78,22 +98,12 @@ class BandDisplay:
     'y'
     """
 
-    def __init__(
-        self,
-        *,
-        levels: Sequence[float],
-        rows: BandValues,
-        curve: BandValues | None = None,
-        y: Array | None = None,
-        feature_name: str = "x",
-        target_name: str = "y",
-    ) -> None:
-        self.levels = levels
-        self.rows = rows
-        self.curve = curve
-        self.y = y
-        self.feature_name = feature_name
-        self.target_name = target_name
+    levels: Sequence[float]
+    rows: BandValues
+    curve: BandValues | None = None
+    y: Array | None = None
+    feature_name: str = "x"
+    target_name: str = "y"
 
     def plot(
         self,
@@ -103,7 +113,7 @@ class BandDisplay:
         line_kwargs: Style | None = None,
         scatter_kwargs: Style | None = None,
     ) -> Self:
-        """Draw.
+        """Draw, and return the display.
 
         Parameters
         ----------
@@ -113,28 +123,18 @@ class BandDisplay:
             Of the mean; intervals have its tints, darker for smaller levels.
         line_kwargs, scatter_kwargs : dict, optional
             Line properties of the mean, and of the outputs.
-
-        Returns
-        -------
-        self
         """
         self.ax_ = own_axes()[0] if ax is None else ax
         self.figure_ = self.ax_.figure
         rows = self.rows
         if self.curve is None:
-            rows = replace(rows, x=marks.side_by_side(rows.x))
-        band = self.curve or rows
-        draw = marks.draw_rows if self.curve is None else marks.draw_curve
-        drawn = draw(
-            self.ax_,
-            band,
-            self.levels,
-            edges=marks.visible_range(band, self.y),
-            colour=color,
-            line_kwargs=line_kwargs,
-        )
-        self.intervals_, self.mean_, self.truth_ = drawn.intervals, drawn.mean, drawn.truth
-        self.extrapolation_, self.infinite_ = drawn.extrapolation, drawn.infinite
+            rows = replace(rows, x=side_by_side(rows.x))
+        band, joined = self.curve or rows, self.curve is not None
+        edges = marks.visible_range(band, self.y)
+        drawn = marks.BandMarks(self.ax_, band, self.levels, joined, edges, color)
+        self.intervals_, self.mean_ = drawn.intervals(), drawn.mean(line_kwargs)
+        self.truth_, self.extrapolation_ = drawn.truth(), drawn.extrapolation()
+        self.infinite_ = drawn.infinite()
         self.covered_ = self.missed_ = None
         if self.y is not None:
             self.covered_, self.missed_ = marks.draw_outputs(
@@ -153,7 +153,7 @@ class BandDisplay:
         *,
         levels: float | Sequence[float] = 0.9,
         feature: int | str | None = None,
-        kind: Kind | None = None,
+        kind: BandKind | None = None,
         truth: Case | Truth | None = None,
         extrapolation: bool = False,
         groups: Iterable[Hashable] | None = None,
@@ -169,65 +169,29 @@ class BandDisplay:
         ----------
         estimator : BandRegressor
             Fitted and calibrated.
-        X : array-like or DataFrame of shape (n, d)
-        y : array-like of shape (n,), optional
-        levels : float or sequence of float
-            Confidence levels of the intervals.
-        feature : int or str, optional
-            The column on the axis. By default the one that the scale depends on most: that with
-            the shortest lengthscale θᶠ, the first of equals.
-        kind : {"curve", "rows"}, optional
-            A band along the axis, for models of one input; or an interval for each row, a partial
-            view of models of several. By default whichever fits.
-        truth : Case or callable, optional
-            A case of `sosbands.datasets`, or a function of X and a level that gives the true
-            intervals, of shape (n, 2). For rows only those of the largest level are drawn.
-        extrapolation : bool
-            Whether to show where `estimator.extrapolation` exceeds one half.
-        groups, weights : array-like of shape (n,), optional
-            Those of the rows, if the model was calibrated with some.
-        subsample : int or None
-            At most this many rows are drawn; None: all.
-        random_state : int, Generator or None
-            Chooses them.
-        ax : matplotlib Axes, optional
-        **style
+        X, y : array-like of shapes (n, d) and (n,)
+            X may be a DataFrame; without y no outputs are drawn.
+        levels, feature, kind, truth, extrapolation, groups, weights, subsample, random_state
+            See the notes on the class.
+        ax, **style
             Passed to `plot`.
-
-        Returns
-        -------
-        BandDisplay
         """
-        columns.check_model(estimator)
-        X, wanted = columns.table(X), checked_levels(levels, name="levels")[0]
-        alone = X.shape[1] == 1 and groups is None and weights is None
-        kind = _checked_kind(kind, alone=alone)
+        check_model(estimator)
+        X, wanted = as_table(X), checked_levels(levels, name="levels")[0]
+        kind = _checked_kind(kind, alone=X.shape[1] == 1 and groups is None and weights is None)
         outputs = None if y is None else labelled_rows(estimator, X, y, reset=False)[1]
-        position = columns.chosen_column(estimator, X, feature)
-        name = columns.column_names(estimator, X)[position]
-        x = columns.column(X, position, name)
+        name, x = axis_column(estimator, X, feature)
         shown = _shown(x, subsample, random_state)
-        companions: dict[str, Any] = {}
-        if groups is not None:
-            companions["groups"] = named(groups)[shown]
-        if weights is not None:
-            companions["weights"] = np.asarray(weights)[shown]
-        predicted = partial(
-            _predicted, estimator, levels=wanted, truth=truth, extrapolation=extrapolation
-        )
-        curve = None
-        if kind == "curve":
-            grid = np.linspace(x.min(), x.max(), _POINTS)
-            curve = predicted(grid, columns.single_column(X, grid), companions={})
-        display = cls(
+        predictor = BandPredictor(estimator, wanted, truth, extrapolation)
+        chosen = _safe_indexing(X, shown)
+        return cls(
             levels=wanted,
-            rows=predicted(x[shown], _safe_indexing(X, shown), companions=companions),
-            curve=curve,
+            rows=predictor.at(x[shown], chosen, **_of_rows(shown, groups, weights)),
+            curve=predictor.along(X, x.min(), x.max()) if kind == "curve" else None,
             y=None if outputs is None else outputs[shown],
             feature_name=name,
             target_name=str(getattr(y, "name", None) or "y"),
-        )
-        return display.plot(ax, **style)
+        ).plot(ax, **style)
 
     @classmethod
     def from_predictions(
@@ -238,7 +202,7 @@ class BandDisplay:
         intervals: ArrayLike,
         *,
         levels: float | Sequence[float] = 0.9,
-        kind: Kind = "curve",
+        kind: BandKind = "curve",
         feature_name: str = "x",
         target_name: str = "y",
         ax: Axes | None = None,
@@ -253,47 +217,27 @@ class BandDisplay:
         y : array-like of shape (n,) or None
         mean : array-like of shape (n,)
         intervals : array-like of shape (n, 2), or (n, 2, k) for k levels
-        levels : float or sequence of k floats
-        kind : {"curve", "rows"}
-            Whether the intervals are joined, as they are if x is the only input.
+        levels, kind
+            See the notes on the class; a curve joins the intervals, as if x were the only input.
         feature_name, target_name : str
             Labels of the axes.
-        ax : matplotlib Axes, optional
-        **style
+        ax, **style
             Passed to `plot`.
-
-        Returns
-        -------
-        BandDisplay
         """
         kind = _checked_kind(kind, alone=True)
         wanted = checked_levels(levels, name="levels")[0]
-        places, means = np.asarray(x, dtype=np.float64), np.asarray(mean, dtype=np.float64)
-        ends = np.asarray(intervals, dtype=np.float64)
-        ends = ends[:, :, None] if ends.ndim == 2 else ends
-        n = len(places)
-        if places.ndim != 1 or means.shape != (n,) or ends.shape != (n, 2, len(wanted)):
-            raise ValueError(
-                f"x, mean and intervals must have shapes (n,), (n,) and (n, 2, "
-                f"{len(wanted)}), got {places.shape}, {means.shape} and {ends.shape}: give "
-                "one row of each per place, and one set of intervals per level"
-            )
-        if y is not None:
-            coverage(y, ends)  # says what is wrong with either
-        order = np.argsort(places, kind="stable")
-        rows = BandValues(places[order], means[order], ends[order])
-        display = cls(
+        rows, outputs = checked_band(x, y, mean, intervals, len(wanted))
+        return cls(
             levels=wanted,
             rows=rows,
             curve=rows if kind == "curve" else None,
-            y=None if y is None else np.asarray(y, dtype=np.float64)[order],
+            y=outputs,
             feature_name=feature_name,
             target_name=target_name,
-        )
-        return display.plot(ax, **style)
+        ).plot(ax, **style)
 
 
-def _checked_kind(kind: Kind | None, *, alone: bool) -> Kind:
+def _checked_kind(kind: BandKind | None, *, alone: bool) -> BandKind:
     if kind is None:
         return "curve" if alone else "rows"
     if kind not in ("curve", "rows"):
@@ -312,33 +256,18 @@ def _shown(
     """The rows to draw, by ascending x."""
     if subsample is not None and subsample < 1:
         raise ValueError(f"subsample must be ≥ 1, got {subsample}: write None for all rows")
-    rows = np.arange(len(x))
-    if subsample is not None and subsample < len(x):
-        rows = np.random.default_rng(random_state).choice(rows, subsample, replace=False)
-        rows.sort()
+    rows = row_sample(len(x), subsample, random_state)
     shown: Indices = rows[np.argsort(x[rows], kind="stable")]
     return shown
 
 
-def _predicted(
-    model: BandRegressor,
-    x: Array,
-    X: Any,
-    *,
-    levels: Sequence[float],
-    truth: Case | Truth | None,
-    extrapolation: bool,
-    companions: Mapping[str, Any],
-) -> BandValues:
-    return BandValues(
-        x=x,
-        mean=np.asarray(model.predict(X)),
-        intervals=model.predict_interval(X, levels, **companions),
-        truth=None if truth is None else _true_intervals(truth, X, levels),
-        extrapolation=model.extrapolation(X) if extrapolation else None,
-    )
-
-
-def _true_intervals(truth: Case | Truth, X: Any, levels: Sequence[float]) -> Array:
-    interval = truth if callable(truth) else truth.interval
-    return np.stack([np.asarray(interval(X, level)) for level in levels], axis=2)
+def _of_rows(
+    shown: Indices, groups: Iterable[Hashable] | None, weights: ArrayLike | None
+) -> dict[str, Any]:
+    """The groups or weights of the rows to draw, if there are some."""
+    companions: dict[str, Any] = {}
+    if groups is not None:
+        companions["groups"] = named(groups)[shown]
+    if weights is not None:
+        companions["weights"] = np.asarray(weights)[shown]
+    return companions

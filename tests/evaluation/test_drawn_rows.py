@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from sosbands import BandRegressor
+from sosbands.datasets import case
+from sosbands.evaluation import PredictedRows
+from sosbands.evaluation.drawn_rows import DrawnRows, side_by_side
+from sosbands.evaluation.judged_rows import row_sample
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    model = BandRegressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
+    model.fit(*case(1).sample(300, random_state=0))
+    X, y = case(1).sample(400, random_state=1)
+    X[:20] += 5
+    return DrawnRows.of(PredictedRows.of(model, X, y, confidence_level=0.9, random_state=0))
+
+
+def test_a_sample_is_ascending_without_repetition_and_the_seed_chooses_it():
+    found = row_sample(1000, 50, 0)
+    assert len(set(found.tolist())) == 50
+    assert found.tolist() == sorted(found)
+    assert np.array_equal(found, row_sample(1000, 50, 0))
+    assert row_sample(5, None, 0).tolist() == row_sample(5, 9, 0).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_equal_places_are_spread_within_the_gap_to_their_neighbours():
+    x = np.array([1.0, 0.0, 1.0, 3.0, 1.0])
+    spread = side_by_side(x)
+    assert len(set(spread)) == 5
+    assert np.abs(spread - x).max() < 0.5
+
+
+def test_parts_of_an_input_and_of_the_distance_hold_every_row_once(drawn):
+    for parts in (list(drawn.width_by_input(0)), list(drawn.width_by_distance())):
+        assert sum(part.n_rows for part in parts) == 400
+    first = next(drawn.width_by_input(0))
+    x = drawn.inputs[:, 0]
+    inside = (x >= first.low) & (x <= first.high)
+    assert first.median_width == np.median(drawn.widths[inside])
+
+
+def test_the_widest_and_the_furthest_rows_come_first(drawn):
+    assert drawn.widest(5).widths.tolist() == sorted(drawn.rows.widths, reverse=True)[:5]
+    far = drawn.furthest(500).extrapolation
+    assert far.tolist() == sorted(far, reverse=True)
+    assert len(far) == np.sum(drawn.rows.extrapolation > 0.5) >= 20
