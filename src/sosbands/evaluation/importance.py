@@ -53,7 +53,8 @@ def shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
     seen = model.band_.scale_inputs.inputs
     # Beyond the inputs, θᶠ may have entries for the prediction and for the difficulty.
     lengthscales = np.ravel(model.lengthscale_)[: len(seen.columns)] * seen.units.scale
-    spread = inputs(X)[:, seen.columns].std(axis=0)
-    relative = lengthscales / np.where(spread > 0, spread, np.finfo(float).tiny)
+    known = model.band_.inputs
+    spread = dict(zip(known.columns.tolist(), known.units.scale, strict=True))  # of what varies
+    relative = lengthscales / [spread.get(j, np.finfo(float).tiny) for j in seen.columns.tolist()]
     place = int(seen.columns[np.argmin(relative)])
     return place if inputs.positions is None else inputs.positions[place]
