@@ -16,7 +16,7 @@ from joblib import Parallel
 from sosbands.conformal.families import ROUNDING
 from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers import Newton, Solution
+from sosbands.core.solvers import Solution
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.learning.means import Affine, Mean, Preliminary, units
@@ -278,7 +278,7 @@ class Rows:
     def _rank(self, default: int) -> int | None:
         """The paper's form and the paper's solvers want all features."""
         settings = self.settings
-        exact = not settings.standardize or not isinstance(settings.solver_with(0.1), Newton)
+        exact = not settings.standardize or settings.solver_with(0.1).wants_all_features
         return settings.max_rank if settings.max_rank is not None or exact else default
 
     @property

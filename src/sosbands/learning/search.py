@@ -23,7 +23,7 @@ from joblib import Parallel
 from scipy.optimize import minimize
 
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers import Newton, Solution, Solver
+from sosbands.core.solvers import Solution, Solver
 from sosbands.learning.cross_fitting import Criterion, CrossFit, cross_fit, shares
 from sosbands.types import Array, Folds
 
@@ -186,9 +186,9 @@ class BandSearch:
     def _solvers(self, problem: BandProblem) -> list[Solver]:
         """One for each fold, started from the first trial's solution with as many sides."""
         starts = self.starts.get(problem.symmetric)
-        if starts is None or not problem.soft or not isinstance(self.solver, Newton):
+        if starts is None or not problem.soft or not self.solver.takes_start:
             return [self.solver] * len(self.folds)
-        return [replace(self.solver, start=start) for start in starts]
+        return [replace(self.solver, start=start) for start in starts]  # type: ignore[type-var]
 
     def _climbed(
         self,

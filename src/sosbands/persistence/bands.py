@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.core.problem import BandProblem, _zero_mean
+from sosbands.core.checks import zero_mean
+from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Status
 from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
 
 # Of the training rows a file holds no more than how many columns they had.
-ROWS_OF_PROBLEM = ("y", "mean_values", "mean_function", "landmarks")
+ROWS_OF_PROBLEM = ("y", "mean_values", "mean_function", "landmarks", "shared_basis")
 
 
 def part(kind: type, attributes: Attributes) -> Any:
@@ -99,7 +100,7 @@ def problem(kind: type, attributes: Attributes) -> Any:
         **{**attributes, "X": np.empty((0, columns))},
         y=np.empty(0),
         mean_values=None,
-        mean_function=_zero_mean if given else None,
+        mean_function=zero_mean if given else None,
     )
 
 

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sosbands.core.checks import check_count, number
 from sosbands.core.primal import Point, uncoverable
 from sosbands.core.problem import BandProblem, Basis
-from sosbands.core.solvers.base import Candidate, Clock, Solver, Status, check_count, number
+from sosbands.core.solvers.base import Candidate, Clock, Solver, Status
 from sosbands.types import Array
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,6 +64,8 @@ class Newton(Solver):
     tol: float = 1e-6
     max_iter: int = 1000
     start: Solution | None = field(default=None, repr=False, compare=False)
+    wants_all_features: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be met."""
