@@ -1,6 +1,6 @@
 """Path following: the barrier dual on a few rows, for a decreasing barrier parameter μ.
 
-Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `core.dual`.
+Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `core.scale_term`.
 That is the central path of the primal problem with the barrier −μ log of every slack and of det A,
 so that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-
 dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits longer steps.
@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
 
-from sosbands.core.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
+from sosbands.core.mean_term import MeanState, MeanTerm
+from sosbands.core.scale_term import ScaleState, ScaleTerm
 from sosbands.types import Array
 
 _BOUNDARY = 0.95  # fraction of the way to the boundary that a step may go

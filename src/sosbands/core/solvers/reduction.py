@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sosbands.core.dual import GivenMean, JointMean, MeanTerm, ScaleTerm, matrix_root
+from sosbands.core.mean_term import GivenMean, JointMean, MeanTerm
 from sosbands.core.primal import Feasible, Fit, relative_gap, squared_norms
+from sosbands.core.scale_term import ScaleTerm
 from sosbands.core.solvers.path import Restriction, State
 from sosbands.core.solvers.subspace import Cost, positive_eigenpairs
 from sosbands.core.solvers.units import Normalised
+from sosbands.core.spectrum import matrix_root
 from sosbands.types import Array, Indices
 
 # A side with more features than this many times its rows is compressed to a subspace.
