@@ -11,7 +11,7 @@ from sosbands import datasets
 from sosbands.core.dual import dual_value
 from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers import accelerated
+from sosbands.core.solvers import ascent
 from sosbands.core.solvers.accelerated import Accelerated
 from sosbands.core.solvers.base import Status
 from sosbands.core.solvers.sdp import SDP
@@ -56,10 +56,10 @@ def as_published(n, seed):
 
 def evaluate(problem, gamma, theta):
     joint = problem.mean_kernel is not None
-    data = accelerated._data(problem, problem.full_basis)
-    with accelerated._double_precision():
-        at = accelerated.evaluate_dual(data, gamma, theta, joint=joint)
-    return accelerated.Evaluation(*(np.asarray(part) for part in at))
+    data = ascent.problem_data(problem, problem.full_basis)
+    with ascent.double_precision():
+        at = ascent.evaluate_dual(data, gamma, theta, joint=joint)
+    return ascent.DualPoint(*(np.asarray(part) for part in at))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_outputs_that_are_zero_need_no_band(joint):
 
 
 def test_compilation_is_a_phase_of_its_own_and_happens_once_per_shape():
-    accelerated._compiled.cache_clear()
+    ascent.compiled.cache_clear()
     first, second = (Accelerated(tol=0.1).solve(as_published(15, seed)) for seed in (0, 1))
     assert first.certificate.seconds["compile"] > 10 * second.certificate.seconds["compile"]
     assert second.certificate.seconds["solve"] > 0

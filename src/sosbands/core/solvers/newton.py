@@ -26,7 +26,7 @@ from sosbands.core.primal import (
 )
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.base import Candidate, Clock, Solution, Solver, Status
-from sosbands.core.solvers.path import State, follow
+from sosbands.core.solvers.path import PathState, follow
 from sosbands.core.solvers.reduction import Reduction, Restricted
 from sosbands.core.solvers.units import Normalised
 from sosbands.core.solvers.working_set import WorkingSet
@@ -138,7 +138,7 @@ class Newton(Solver):
                 joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
 
     def _proposed(
-        self, restricted: Restricted, state: State, multipliers: Array, fit: Fit
+        self, restricted: Restricted, state: PathState, multipliers: Array, fit: Fit
     ) -> tuple[Candidate, float]:
         """The candidate of a state and its gap, on all features."""
         units = restricted.reduction.units
