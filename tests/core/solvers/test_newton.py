@@ -6,7 +6,6 @@ from sosbands import SDP, BandProblem, Gaussian, Linear, Matern, Newton, Status
 from sosbands.core.dual import dual_value
 from sosbands.core.primal import evaluate
 from sosbands.core.solvers import reduction
-from sosbands.core.solvers.subspace import Cost, orthonormal, positive_eigenpairs
 from sosbands.datasets import case
 
 
@@ -98,26 +97,6 @@ def test_subspaces_do_not_change_the_optimum(width_weight, monkeypatch):
     dense = Newton(tol=1e-8).solve(problem)
     assert_allclose(compressed.primal_value, dense.primal_value, rtol=2e-8)
     assert_allclose(compressed.scale(problem.X), dense.scale(problem.X), rtol=1e-3)
-
-
-def test_the_davidson_iteration_finds_all_positive_eigenvalues():
-    rng = np.random.default_rng(0)
-    features, rows = rng.standard_normal((300, 120)), rng.standard_normal((25, 120))
-    cost, gamma = Cost(2.0, 0.05 * features.T @ features, 120), rng.uniform(0, 2, 25)
-    M = rows.T @ np.diag(gamma) @ rows - cost.matrix()
-    expected = np.linalg.eigvalsh(M)
-    values, vectors = positive_eigenpairs(cost, rows, gamma, rows.T[:, :3], shift=5.0)
-    assert_allclose(np.sort(values), expected[expected > 0], rtol=1e-7)
-    assert_allclose(M @ vectors, vectors * values, atol=1e-5)
-    assert np.all(np.sort(values) >= expected[expected > 0] - 1e-9)
-
-
-def test_dependent_columns_are_dropped_from_a_basis():
-    V = np.random.default_rng(0).standard_normal((20, 4))
-    Q = orthonormal(np.hstack([V, V @ np.ones((4, 2)), np.zeros((20, 1))]))
-    assert Q.shape == (20, 4)
-    assert_allclose(Q.T @ Q, np.eye(4), atol=1e-12)
-    assert_allclose(Q @ (Q.T @ V), V, atol=1e-10)
 
 
 def test_a_rank_cap_is_seen_in_the_trace_residual():
