@@ -196,5 +196,9 @@ def test_without_cvxpy_one_line_names_the_extra(monkeypatch):
 
 
 def test_the_module_imports_without_cvxpy():
-    code = "import sys; sys.modules['cvxpy'] = None; import sosbands.core.solvers.sdp"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = (
+        "import sys; sys.modules['cvxpy'] = None; "
+        "from sosbands.core.solvers.sdp import SDP; print(SDP.__name__)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+    assert printed.stdout == b"SDP\n"
