@@ -223,7 +223,7 @@ class _Search:
         return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
 
     def _starts(self, count: int) -> list[Array]:
-        """From smooth and noisy to rough and precise: the likelihood may have a peak at either."""
+        """From smooth and noisy to rough and precise: the evidence may peak at either end."""
         widest = 0.0 if self.known else np.log(1.5 * np.sqrt(self.Z.shape[1]))
         narrower = np.log(0.1) * (not self.known) * np.linspace(0, 1, count)
         return list(np.column_stack([widest + narrower, np.log(np.geomspace(1.0, 0.01, count))]))

@@ -44,7 +44,7 @@ def objective(units, z, factors):
         for row, ri in zip(side.rows, r, strict=True):
             f, needed = row @ A @ row, sign * ri if sign else ri**2
             total += units.width_weight * f
-            total += units.upper_times(max(needed - f, 0.0)) if units.problem.soft else 0.0
+            total += units.upper * max(needed - f, 0.0) if units.problem.soft else 0.0
     return total
 
 

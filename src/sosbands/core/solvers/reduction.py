@@ -80,7 +80,7 @@ class Reduction:
         units, symmetric = self.units, self.units.problem.symmetric
         targets = np.concatenate([units.targets[free] for free in rows.free])
         signs = np.repeat(units.signs, [len(free) for free in rows.free])
-        fixed = self.fit_value + units.upper_times(self._missed_demand(rows))
+        fixed = self.fit_value + self._missed_demand(rows)
         if units.mean_rows is None or self.fit_linear is None:
             needed = targets**2 if symmetric else signs * targets
             return GivenMean(needed, fixed, self.fit_value), None
@@ -105,10 +105,10 @@ class Reduction:
         return term, Q
 
     def _missed_demand(self, rows: RowRoles) -> float:
-        """Σ yᵢ² over the capped rows, or Σ ±yᵢ."""
-        y, symmetric = self.units.targets, self.units.problem.symmetric
-        sides = zip(rows.capped, self.units.signs, strict=True)
-        return sum(float(np.sum(y[i] ** 2 if symmetric else sign * y[i])) for i, sign in sides)
+        """C Σ yᵢ² over the capped rows, or C Σ ±yᵢ; C is infinite where there are none."""
+        y, sides = self.units.targets, zip(rows.capped, self.units.signs, strict=True)
+        total = sum(float(np.sum(sign * y[i] if sign else y[i] ** 2)) for i, sign in sides)
+        return self.units.upper * total if total else 0.0
 
     def _fit_and_missed(self, L: Array, rows: RowRoles) -> tuple[Array | None, Array]:
         """G and g with zᵀGz − 2gᵀz, the fit and the capped rows' part of the Lagrangian."""
