@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from sosbands.core.dual import dual_value
 from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
 from sosbands.datasets import case
@@ -11,7 +10,7 @@ SIDES = pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "t
 
 @SIDES
 @pytest.mark.parametrize("joint", [True, False], ids=["joint", "given"])
-def test_the_dual_value_is_below_the_lagrangian_at_any_point(symmetric, joint):
+def test_the_dual_value_is_below_the_lagrangian_at_any_point(dual_value, symmetric, joint):
     X, y = case(1).sample(25, random_state=0)
     mean = {"mean_kernel": Gaussian(0.3), "mean_bound": 2.0} if joint else {"mean": np.sin(X[:, 0])}
     problem = BandProblem.from_data(

@@ -1,4 +1,4 @@
-"""The dual over all rows: its value for any solver's multipliers, and multipliers made feasible.
+"""The dual over all rows: the penalty Ω* of any solver's multipliers, and how to make it vanish.
 
 With Γ the multipliers of the coverage constraints and θ that of ‖m‖² ≤ s, the dual is
 
@@ -16,20 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sosbands.core.problem import BandProblem, Basis
-from sosbands.core.spectrum import spectrum
 from sosbands.types import Array
-
-
-def dual_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
-    """D(Γ, θ) over all rows, for any solver's multipliers of shape (sides, n).
-
-    For λ₂ = 0 it is −∞ unless M ⪯ 0; `shrunk` multipliers have that. Gaps are measured by
-    `sosbands.core.gap`, which does not subtract the fit from itself.
-    """
-    value = mean_value(problem, basis, multipliers, theta)
-    for part, gamma in zip(basis.scales, multipliers, strict=True):
-        value -= penalty(problem, gamma, part.rows, width_cost(problem, part.rows))
-    return value
 
 
 def penalty(problem: BandProblem, gamma: Array, rows: Array, cost: Array) -> float:
@@ -80,29 +67,3 @@ def width_cost(problem: BandProblem, rows: Array) -> Array:
     if problem.width_weight:
         cost += problem.width_weight / problem.n * (rows.T @ rows)
     return cost
-
-
-def mean_value(problem: BandProblem, basis: Basis, multipliers: Array, theta: float) -> float:
-    """min_z of the mean's part of the Lagrangian; −∞ where it has no minimum."""
-    y, a = problem.targets, problem.mean_weight / problem.n
-    if problem.symmetric:
-        weights, linear = a + multipliers[0], (a + multipliers[0]) * y
-        constant = float(weights @ y**2)
-    else:
-        delta = multipliers[1] - multipliers[0]
-        weights, linear = np.full(problem.n, a), a * y + 0.5 * delta
-        constant = a * float(y @ y) + float(delta @ y)
-    if basis.mean is None:
-        return constant
-    rows = basis.mean.rows
-    used = np.flatnonzero(weights)
-    gram = (rows[used].T * weights[used]) @ rows[used]
-    eigenvalues, vectors = spectrum(gram)
-    curvature = np.maximum(eigenvalues, 0.0) + theta
-    slope = vectors.T @ (rows.T @ linear)
-    noise = np.finfo(float).eps * len(gram) * max(float(curvature[-1]), np.finfo(float).tiny)
-    flat = curvature <= noise
-    if np.any(np.abs(slope[flat]) > np.sqrt(noise) * (1 + np.abs(slope).max(initial=0.0))):
-        return -np.inf
-    gain = float(np.sum(slope[~flat] ** 2 / curvature[~flat]))
-    return constant - gain - (theta * problem.mean_bound if theta else 0.0)

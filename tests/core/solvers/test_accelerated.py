@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands import datasets
-from sosbands.core.dual import dual_value
 from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import ascent
@@ -95,7 +94,7 @@ def test_every_kind_of_band_reaches_the_optimum_of_the_semidefinite_program(
 
 
 @every_kind
-def test_the_gradient_is_that_of_the_dual_value(symmetric, joint, coverage):
+def test_the_gradient_is_that_of_the_dual_value(dual_value, symmetric, joint, coverage):
     problem = band_problem(symmetric, joint, coverage, n=8)
     rng = np.random.default_rng(0)
     gamma = rng.uniform(0.5, 1.5, (problem.sides, problem.n))

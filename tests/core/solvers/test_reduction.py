@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands import BandProblem, Gaussian
-from sosbands.core.dual import dual_value
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import evaluate, relative_gap, repair
 from sosbands.core.solvers.reduction import Reduction, RowRoles
@@ -66,7 +65,9 @@ def dense_mean(problem, multipliers, theta):
 @KINDS
 @WEIGHTS
 @pytest.mark.parametrize("capped", [0, 6])
-def test_the_restricted_dual_is_the_dual_of_all_rows(symmetric, joint, mean_weight, capped):
+def test_the_restricted_dual_is_the_dual_of_all_rows(
+    dual_value, symmetric, joint, mean_weight, capped
+):
     coverage = 0.7 if capped else 1.0
     problem = problem_with(
         symmetric=symmetric, joint=joint, mean_weight=mean_weight, training_coverage=coverage

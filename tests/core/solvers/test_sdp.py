@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands import datasets
-from sosbands.core.dual import dual_value
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.primal import evaluate
 from sosbands.core.problem import BandProblem
@@ -51,7 +50,7 @@ def both_forms(problem):
 
 
 @every_kind
-def test_strong_duality_holds_in_both_forms(symmetric, joint, coverage):
+def test_strong_duality_holds_in_both_forms(dual_value, symmetric, joint, coverage):
     problem = band_problem(symmetric, joint, coverage)
     first, second = both_forms(problem)
     for solution in (first, second):
