@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import expon, norm
 
 from sosbands import datasets, metrics
+from sosbands.slabs import worst_slab
 
 INF = np.inf
 Y = np.array([0.0, 1.0, 2.0, 5.0])
@@ -159,7 +160,7 @@ def slowest_slab(t, hit, least):
 def test_the_worst_slab_equals_the_exhaustive_search(rows, mass):
     t, hit = np.array([r[0] for r in rows], dtype=float), np.array([r[1] for r in rows])
     least = int(np.ceil(mass * len(t)))
-    value, low, high = metrics._worst_slab(t, hit, least)
+    value, low, high = worst_slab(t, hit, least)
     inside = (low <= t) & (t <= high)
     assert value == pytest.approx(slowest_slab(t, hit, least))
     assert value == pytest.approx(hit[inside].mean())

@@ -22,12 +22,12 @@ from sosbands.conformal import (
 )
 from sosbands.core.solvers import Solution
 from sosbands.learning.calibrator import Calibrator, learn_folds
-from sosbands.learning.checks import check_number
 from sosbands.learning.encoding import row_blocks
 from sosbands.learning.folds import calibration_split, numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner, Learned
+from sosbands.learning.parameters import check_number
 from sosbands.learning.validation import check_limits, fitting_rows, new_rows
 from sosbands.notices import warn_of_frozen, warn_of_shortage, warn_of_status, warn_of_unseen
 from sosbands.types import Array, Indices

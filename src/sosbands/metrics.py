@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
 from sosbands.dependence import hsic, mutual_information
+from sosbands.slabs import slab_coverage
 from sosbands.types import Array, Indices, Mask
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def worst_slab_coverage(
     halves = np.array_split(rng.permutation(n), 2)
     V = rng.standard_normal((n_directions, d)) if d > 1 else np.ones((1, 1))
     V = V / np.linalg.norm(V, axis=1, keepdims=True)
-    return _each(lambda hit: _slab_coverage(rows, hit, V, halves, min_mass), covered)
+    return _each(lambda hit: slab_coverage(rows, hit, V, halves, min_mass), covered)
 
 
 def coverage_gap(
@@ -246,47 +247,6 @@ def _r2_sqi(error: Array, width: Array, level: float, n_bins: int) -> float:
     spread = np.sum((w - w.mean()) ** 2)
     c = (q @ w) / (q @ q) if np.any(q) else 0.0
     return float(1 - np.sum((w - c * q) ** 2) / spread) if spread > 0 else -np.inf
-
-
-def _slab_coverage(X: Array, hit: Mask, V: Array, halves: list[Indices], min_mass: float) -> float:
-    choose, judge = halves
-    least = int(np.ceil(min_mass * len(choose)))
-    A, seen = X[choose], hit[choose]
-    slabs = [_worst_slab(A @ v, seen, least) for v in V]
-    worst = int(np.argmin([μ for μ, _, _ in slabs]))
-    t, (_, low, high) = X[judge] @ V[worst], slabs[worst]
-    inside = judge[(low <= t) & (t <= high)]
-    if len(inside) == 0:
-        raise ValueError(
-            f"the worst slab must hold rows of both halves, got none of {len(judge)} in the "
-            "second: give more rows or a larger min_mass"
-        )
-    return float(hit[inside].mean())
-
-
-def _worst_slab(t: Array, hit: Mask, least: int) -> tuple[float, float, float]:
-    """Smallest coverage over a ≤ t ≤ b with at least `least` rows; a and b.
-
-    Dinkelbach's iteration: μ is the coverage of a slab, and the slab that minimises Σ(hit − μ)
-    becomes the next, until μ no longer falls. The sums are differences of prefix sums, and a slab
-    neither starts nor ends between equal t.
-    """
-    order = np.argsort(t)
-    t, sums = t[order], np.concatenate([[0.0], np.cumsum(hit[order])])
-    n, edge = len(t), np.concatenate([[True], t[1:] > t[:-1], [True]])
-    index, start, end = np.arange(n + 1), 0, n
-    μ = sums[n] / n
-    while True:
-        excess = sums - μ * index
-        before = np.where(edge, excess, -np.inf)[: n + 1 - least]
-        best = np.maximum.accumulate(before)
-        drop = np.where(edge, excess, np.inf)[least:] - best
-        j = int(np.argmin(drop))
-        i = int(np.argmax(before[: j + 1]))
-        new = (sums[j + least] - sums[i]) / (j + least - i)
-        if not new < μ:
-            return float(μ), float(t[start]), float(t[end - 1])
-        μ, start, end = new, i, j + least
 
 
 def _distribution(case: Case) -> Curve:

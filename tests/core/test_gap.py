@@ -3,7 +3,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands import SDP, BandProblem, Gaussian, Newton, Status
-from sosbands.core.dual import dual_value
 from sosbands.core.gap import Gaps, _quadratic
 from sosbands.core.primal import Point, evaluate, relative_gap, repair
 from sosbands.datasets import case
@@ -60,7 +59,7 @@ def slow_difference(problem, point, multipliers, theta):
 @SIDES
 @COVERAGE
 @WEIGHTS
-def test_the_gap_of_any_pair_is_the_difference_of_their_values(symmetric, coverage, a):
+def test_the_gap_of_any_pair_is_the_difference_of_their_values(dual_value, symmetric, coverage, a):
     problem = problem_with(symmetric=symmetric, training_coverage=coverage, mean_weight=a)
     rng = np.random.default_rng(0)
     basis = problem.basis

@@ -174,7 +174,10 @@ def test_every_picture_has_a_place_words_and_numbers(page, hostile):
 def test_plotly_knows_every_property_of_the_pictures(page, hostile):
     for each in (page, hostile):
         for figure in each.figures.values():
-            graph_objects.Figure(data=figure["traces"], layout=figure["layout"])  # raises
+            known = graph_objects.Figure(data=figure["traces"], layout=figure["layout"])
+            assert [trace.type for trace in known.data] == [
+                trace.get("type", "scatter") for trace in figure["traces"]
+            ]
 
 
 def test_the_summary_says_what_was_asked_and_what_was_found(model, page):

@@ -62,12 +62,8 @@ class Features:
         """Number of features r."""
         return int(self.whitening.shape[1])
 
-    def transform(self, X: Array) -> Array:
-        """Features of shape (n, r), computed in blocks of rows."""
-        return self.rows_and_norms(X)[0]
-
     def rows_and_norms(self, X: Array) -> tuple[Array, Array]:
-        """Features φ(x) and ‖φ(x)‖², in one pass over the blocks."""
+        """Features φ(x) of shape (n, r) and ‖φ(x)‖², in one pass over blocks of rows."""
         rows, norms = np.empty((len(X), self.rank)), np.empty(len(X))
         for block in kernel_blocks(len(X), len(self.landmarks)):
             image = np.matmul(
@@ -117,7 +113,7 @@ def factorize(
     cap = _rank_cap(len(X), max_rank)
     order = trial_order(len(X))
     diagonal = kernel.diagonal(X)
-    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
+    threshold = _threshold(tol, diagonal)
     pool = min(len(X), _CANDIDATES)
     candidates = order[:pool]
     while True:
@@ -144,7 +140,7 @@ def factorize(
 
 
 def trial_order(n: int) -> Indices:
-    """Who is tried first as a landmark, and who goes first among equals; all are verified."""
+    """The order in which rows are tried as landmarks, fixed and random; it decides among equals."""
     return np.random.default_rng(0).permutation(n)
 
 
@@ -161,6 +157,10 @@ def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: in
     return _feature_rows(features, rows, _norms(rows), kernel.diagonal(X))
 
 
+def _threshold(tol: float, diagonal: Array) -> float:
+    return tol * max(float(diagonal.max(initial=0.0)), _TINY)
+
+
 def _norms(rows: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
@@ -175,9 +175,7 @@ def landmark_features(
     kernel: Kernel, X: Array, landmarks: Array, *, tol: float = 1e-10
 ) -> FeatureRows:
     """Features spanned by given landmark points (Nyström); repeated landmarks are dropped."""
-    diagonal = kernel.diagonal(landmarks)
-    threshold = tol * max(float(diagonal.max(initial=0.0)), _TINY)
-    everyone = np.arange(len(landmarks))
+    threshold, everyone = _threshold(tol, kernel.diagonal(landmarks)), np.arange(len(landmarks))
     chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
     features = Features.of(kernel, landmarks[chosen], factor)
     return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))

@@ -120,7 +120,7 @@ def _value(problem: BandProblem, fit: Fit, trace: Array, squared: Array) -> Valu
 
 @dataclass(frozen=True)
 class Feasible:
-    """A feasible point at the rows, its value, and how far what it was repaired from missed."""
+    """A feasible point at the rows, its value, and how far the point before the repair missed."""
 
     fit: Fit
     value: Value
@@ -141,12 +141,9 @@ def repair(problem: BandProblem, fit: Fit) -> Feasible:
     """
     fit = _onto_ball(problem, fit)
     missing = np.maximum(fit.requirements - fit.scales, 0.0)
-    size = max(float(fit.requirements.max()), np.finfo(float).tiny)
-    violation = float(missing.max()) / size
-    if problem.soft:  # misses are allowed, and part of the value
+    if problem.soft or not missing.any():  # what a soft band misses is part of its value
         return Feasible(fit, primal_value(problem, fit), 0.0)
-    if not missing.any():
-        return Feasible(fit, primal_value(problem, fit), 0.0)
+    violation = float(missing.max()) / max(float(fit.requirements.max()), np.finfo(float).tiny)
     traces = _traces(fit.point)
     options = [
         Feasible(moved[0], _value(problem, *moved), violation)

@@ -1,4 +1,4 @@
-"""Threads inside libraries: small steps want one; two wait for each other longer than they work.
+"""Contexts that hold BLAS and OpenMP to one thread: on small matrices two wait more than they work.
 
 Parallelism belongs to folds (`n_jobs`) and to processes. A library that is held to one thread is
 also safe in a forked process: GNU's OpenMP waits there for threads that the fork left behind.
@@ -24,7 +24,7 @@ def _found(modules: int) -> ThreadpoolController:
 
 
 def _controller() -> ThreadpoolController:
-    """Of all loaded libraries, which come with modules: to find them takes milliseconds."""
+    """Of all loaded libraries, sought again (for milliseconds) when modules were imported."""
     return _found(len(sys.modules))
 
 

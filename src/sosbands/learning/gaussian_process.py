@@ -8,24 +8,27 @@ are many. The mean then uses the features of all rows: O(n p²) time for p featu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import cholesky, lapack
 from scipy.optimize import fmin_l_bfgs_b
 
-from sosbands.core.features import Features, factorize, landmark_features
+from sosbands.core.features import FeatureRows, Features, factorize, landmark_features
 from sosbands.core.kernels import Gaussian
 from sosbands.core.threads import one_blas_thread
+from sosbands.learning.evidence import (
+    Evidence,
+    dense_evidence,
+    inverse_factor,
+    low_rank_evidence,
+)
 from sosbands.types import Array, Indices
 
 Seed: TypeAlias = int | np.random.Generator | None
-# (log θ, log η) ↦ the log evidence and its gradient.
-Evidence: TypeAlias = Callable[[Array], tuple[float, Array]]
 
 # Rows that compare starts, that find a maximum, and that correct it (densely, or by landmarks).
 _COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 250, 500, 800, 6000
@@ -33,8 +36,6 @@ _COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 250, 500, 800, 6000
 _SHORT, _LONG, _CORRECTION = 10, 200, 8
 # Landmarks correct if what they leave out is this small a fraction of the noise.
 _LANDMARKS, _LANDMARK_TOL, _UNEXPLAINED = 256, 1e-6, 1e-3
-# They stay where they are while θ moves, and may become nearly dependent.
-_JITTER = 1e-8
 # Lengthscales, in standard deviations of a column (the upper one times √d), and nuggets.
 _LENGTHSCALES, _NUGGETS = (0.02, 100.0), (1e-6, 1e6)
 _NO_GAIN = 0.01  # in evidence
@@ -103,9 +104,8 @@ def fit_gaussian_process(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-    y : array-like of shape (n,)
-        Centred: the mean a priori is zero.
+    X, y : array-like of shape (n, d), array-like of shape (n,)
+        The rows. The outputs are centred: the mean a priori is zero.
     lengthscale : float or sequence of float, optional
         θ, if it is known. Then only η and σ² are estimated.
     isotropic : bool
@@ -115,93 +115,40 @@ def fit_gaussian_process(
     n_starts : int
         Starts of the search for one common θ.
     spread : float, optional
-        Standard deviation a priori of log θ around that of √d standard deviations of a column: how
-        much inputs are thought to differ. By default nothing is thought.
+        How much inputs are thought to differ: the standard deviation a priori of log θ around that
+        of √d standard deviations of a column. By default nothing is thought.
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
-        Largest error of k(xᵢ, xᵢ) that the features may leave, unless the rank is capped; in a
-        sample of the rows if there are more than 100 000.
+        Largest error of k(xᵢ, xᵢ) that the features may leave at (a sample of 100 000) rows.
     random_state : int, numpy.random.Generator or None
         Chooses the rows of the search if there are more than 250.
     """
     X, y, v = _checked(X, y, noise_shape)
-    if n_starts < 1:
-        raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive number")
-    unit = _spread(X, isotropic)
-    if lengthscale is not None:
-        unit = np.asarray(lengthscale, dtype=np.float64)
-        Gaussian(_plain(unit)).check_inputs(X)
     scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large
-    search = _Search(
-        (X - X.mean(axis=0)) / unit, y / scale, v, unit.size, lengthscale is not None, spread
-    )
+    unit, known = _unit(X, lengthscale, isotropic), lengthscale is not None
+    search = _Search((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
         parameters, evidence, used = search.run(n_starts, rng)
-    theta, nugget = unit * np.exp(parameters[:-1]), float(np.exp(parameters[-1]))
-    kernel = Gaussian(_plain(theta if unit.ndim else theta[0]))
-    cap = max(100, int(np.sqrt(_WORK / len(X)))) if max_rank is None else max_rank
-    pool = X if len(X) <= _PIVOT_ROWS else X[rng.choice(len(X), _PIVOT_ROWS, replace=False)]
-    made = factorize(kernel, pool, tol=feature_tol, max_rank=cap)
-    if len(pool) < len(X):
-        made = landmark_features(kernel, X, made.features.landmarks, tol=feature_tol)
-    weights, leave_one_out, variance = _condition(made.rows, y / scale, v, nugget)
+    kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
+    made = _features(kernel, X, max_rank, feature_tol, rng)
+    weights, left_out, variance = _condition(made.rows, y / scale, v, nugget)
     variance, evidence = variance * scale**2, evidence - used * float(np.log(scale))
-    weights, leave_one_out = weights * scale, leave_one_out * scale
-    return GaussianProcess(
-        kernel, nugget, variance, evidence, made.features, weights, leave_one_out
-    )
+    rest = made.features, weights * scale, left_out * scale
+    return GaussianProcess(kernel, nugget, variance, evidence, *rest)
 
 
-def dense_evidence(parameters: Array, Z: Array, y: Array, v: Array) -> tuple[float, Array]:
-    """Evidence of N(0, σ²C), C = K + η diag v, and its gradient, in O(n³ + n² d).
-
-    With α = C⁻¹y, a derivative C′ changes it by tr((ααᵀ/σ² − C⁻¹)C′)/2.
-    """
-    n, nugget = len(y), np.exp(parameters[-1])
-    U = Z / np.exp(parameters[:-1])
-    K = Gaussian()(U, U)
-    R = _inverse_factor(K + np.diag(nugget * v))
-    inverse = R.T @ R
-    alpha = inverse @ y
-    variance = y @ alpha / n
-    value = -0.5 * (n * np.log(2 * np.pi * variance) + n) + np.sum(np.log(np.diag(R)))
-    slope = 0.5 * (np.outer(alpha / variance, alpha) - inverse)
-    by_nugget = nugget * (v @ np.diag(slope))
-    return float(value), _gradient(_distance_form(slope * K, U, U), by_nugget, parameters)
-
-
-def low_rank_evidence(
-    parameters: Array, Z: Array, y: Array, v: Array, landmarks: Array
-) -> tuple[float, Array]:
-    """A lower bound of the evidence from p landmark rows P, and its gradient: O(n p² + n p d).
-
-    It is the evidence of N(0, σ²(Q + η diag v)), Q = K(Z, P) K(P, P)⁻¹ K(P, Z), less what P leaves
-    unexplained, Σᵢ(K − Q)ᵢᵢ/(2ηvᵢ) (Titsias, 2009). Without that last term a search may prefer
-    lengthscales for which the landmarks are too far apart.
-    """
-    n, p, nugget, root = len(y), len(landmarks), np.exp(parameters[-1]), np.sqrt(v)
-    U, P = Z / np.exp(parameters[:-1]), landmarks / np.exp(parameters[:-1])
-    K_nP, K_PP = Gaussian()(U, P) / root[:, None], Gaussian()(P, P)
-    L_inverse = _inverse_factor(K_PP + _JITTER * np.eye(p))
-    phi, y = K_nP @ L_inverse.T, y / root
-    B = phi.T @ phi
-    R = _inverse_factor(B + nugget * np.eye(p))  # RᵀR = A⁻¹, A = B + ηI
-    z = R.T @ (R @ (phi.T @ y))
-    alpha = (y - phi @ z) / nugget
-    variance = (nugget * (alpha @ alpha) + z @ z) / n
-    log_det = (n - p) * np.log(nugget) - 2 * np.sum(np.log(np.diag(R))) + np.sum(np.log(v))
-    unexplained = (np.sum(1 / v) - np.trace(B)) / nugget
-    value = -0.5 * (n * np.log(2 * np.pi * variance) + n + log_det + unexplained)
-    # A derivative Q′ changes it by tr((ααᵀ/σ² + φA⁻¹φᵀ/η)Q′)/2, and φᵀα = z.
-    inner = R.T @ (R @ B) / nugget
-    by_rows = (np.outer(alpha / variance, z @ L_inverse) + phi @ (inner @ L_inverse)) * K_nP
-    by_landmarks = L_inverse.T @ (np.outer(z / variance, z) + B @ inner) @ L_inverse * K_PP
-    by_theta = _distance_form(by_rows, U, P) - 0.5 * _distance_form(by_landmarks, P, P)
-    trace = nugget * np.sum(R**2) + (n - p) - unexplained
-    by_nugget = 0.5 * (nugget * (alpha @ alpha) / variance - trace)
-    return float(value), _gradient(by_theta, by_nugget, parameters)
+def _features(
+    kernel: Gaussian, X: Array, max_rank: int | None, tol: float, rng: np.random.Generator
+) -> FeatureRows:
+    """Features of all rows, by landmarks among a sample of them if there are very many."""
+    cap = max(100, int(np.sqrt(_WORK / len(X)))) if max_rank is None else max_rank
+    if len(X) <= _PIVOT_ROWS:
+        return factorize(kernel, X, tol=tol, max_rank=cap)
+    pool = X[rng.choice(len(X), _PIVOT_ROWS, replace=False)]
+    found = factorize(kernel, pool, tol=tol, max_rank=cap)
+    return landmark_features(kernel, X, found.features.landmarks, tol=tol)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,12 +158,19 @@ class _Search:
     Z: Array
     y: Array
     v: Array
-    n_lengthscales: int
+    unit: Array
     known: bool
-    spread: float | None = None
+    spread: float | None
+
+    def kernel(self, parameters: Array) -> Gaussian:
+        """The kernel of (log θ, log η), in the units of X."""
+        theta = self.unit * np.exp(parameters[:-1])
+        return Gaussian(_plain(theta if self.unit.ndim else theta[0]))
 
     def run(self, n_starts: int, rng: np.random.Generator) -> tuple[Array, float, int]:
         """The best parameters, their evidence, and the number of rows that it is about."""
+        if n_starts < 1:
+            raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive one")
         if not self.y.any():
             return self._starts(1)[0], np.inf, len(self.y)
         order = np.arange(len(self.y))
@@ -225,7 +179,7 @@ class _Search:
         coarse, evidence = self._dense(order[:_COARSE]), self._dense(order[:_SAMPLE])
         ends = [self._ascend(coarse, start, _SHORT) for start in self._starts(n_starts)]
         best = max(ends, key=lambda end: evidence(end)[0])
-        if self.n_lengthscales > 1 and not self.known:
+        if self.unit.size > 1 and not self.known:
             common = self._ascend(coarse, best, _LONG)
             starts = self._separate_starts(coarse, common, n_starts)
             ends = [self._ascend(coarse, start, _SHORT) for start in starts]
@@ -269,7 +223,7 @@ class _Search:
         return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
 
     def _starts(self, count: int) -> list[Array]:
-        """From smooth and noisy to rough and precise: the likelihood may have a peak at either."""
+        """From smooth and noisy to rough and precise: the evidence may peak at either end."""
         widest = 0.0 if self.known else np.log(1.5 * np.sqrt(self.Z.shape[1]))
         narrower = np.log(0.1) * (not self.known) * np.linspace(0, 1, count)
         return list(np.column_stack([widest + narrower, np.log(np.geomspace(1.0, 0.01, count))]))
@@ -279,14 +233,17 @@ class _Search:
 
         A rough dependence on one input of many hides from every common lengthscale.
         """
-        d = self.n_lengthscales
+        d = self.unit.size
         short = [np.where(np.eye(d), theta, 1.5 * np.sqrt(d)) for theta in (0.1, 0.4)]
         single = np.log(np.column_stack([np.vstack(short), np.full(2 * d, 0.2)]))
         ranked = sorted(single, key=lambda start: -evidence(start)[0])
         return [np.append(np.full(d, common[0]), common[1]), *ranked[:count]]
 
     def _ascend(self, evidence: Evidence, start: Array, iterations: int) -> Array:
-        """L-BFGS until the slope is far below what data can tell: 0.01 per factor of e."""
+        """L-BFGS until the slope is far below what data can tell: 0.001 per factor of e.
+
+        Earlier, where it stops depends on rounding; later, rounding is all that it follows.
+        """
 
         def loss(parameters: Array) -> tuple[float, Array]:
             value, gradient = evidence(parameters)
@@ -301,7 +258,7 @@ class _Search:
         # The second bound keeps the condition number of the final fit below 10¹².
         least = max(_NUGGETS[0], 1e-12 * float(np.sum(1 / self.v)))
         limits = np.log([lengthscales] * (len(start) - 1) + [[least, _NUGGETS[1]]]).tolist()
-        found = fmin_l_bfgs_b(loss, start, bounds=limits, factr=1e9, pgtol=0.01, maxiter=iterations)
+        found = fmin_l_bfgs_b(loss, start, bounds=limits, factr=1e7, pgtol=1e-3, maxiter=iterations)
         return np.asarray(found[0])
 
 
@@ -318,7 +275,7 @@ def _condition(rows: Array, y: Array, v: Array, nugget: float) -> tuple[Array, A
         scaled = rows[block] / np.sqrt(v[block, None])
         A += scaled.T @ scaled
         b += scaled.T @ (y[block] / np.sqrt(v[block]))
-    R = _inverse_factor(A)
+    R = inverse_factor(A)
     z = R.T @ (R @ b)
     own = np.empty(n)
     for block in blocks:
@@ -329,26 +286,15 @@ def _condition(rows: Array, y: Array, v: Array, nugget: float) -> tuple[Array, A
     return z, y - residual / np.maximum(1 - own, np.finfo(float).eps), float(variance)
 
 
-def _inverse_factor(A: Array) -> Array:
-    """R = L⁻¹ for A = LLᵀ, so that A⁻¹ = RᵀR (products are faster than triangular solves)."""
-    inverse, _ = lapack.dtrtri(cholesky(A.T, lower=True, check_finite=False), lower=1)
-    return np.asarray(inverse)
+def _unit(X: Array, lengthscale: float | Sequence[float] | None, isotropic: bool) -> Array:
+    """The lengthscale, if it is known; else the standard deviation of every column, or their rms.
 
-
-def _distance_form(W: Array, U: Array, P: Array) -> Array:
-    """Σᵢⱼ Wᵢⱼ (uᵢ − pⱼ)² for every column, without the differences."""
-    squares = W.sum(axis=1) @ U**2 + W.sum(axis=0) @ P**2
-    return np.asarray(squares - 2 * np.einsum("ij,ij->j", U, W @ P))
-
-
-def _gradient(by_theta: Array, by_nugget: float, parameters: Array) -> Array:
-    """One derivative per input, or their sum if the inputs share θ."""
-    shared = len(parameters) == 2
-    return np.append(by_theta.sum() if shared else by_theta, by_nugget)
-
-
-def _spread(X: Array, isotropic: bool) -> Array:
-    """Standard deviation of every column, or their root mean square; one where X is constant."""
+    One where X is constant.
+    """
+    if lengthscale is not None:
+        unit = np.asarray(lengthscale, dtype=np.float64)
+        Gaussian(_plain(unit)).check_inputs(X)
+        return unit
     variance = np.var(X - X.min(axis=0), axis=0)  # exactly zero for a constant column
     spread = np.sqrt(variance.mean() if isotropic else variance)
     return np.asarray(np.where(spread > 0, spread, 1.0))

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from sosbands.learning.checks import (
+from sosbands.learning.parameters import (
     check_choice,
     check_count,
     check_lengthscale,

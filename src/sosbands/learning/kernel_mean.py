@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sosbands.learning.checks import check_lengthscale, check_switch, seed_of
 from sosbands.learning.gaussian_process import fit_gaussian_process
+from sosbands.learning.parameters import check_lengthscale, check_switch, seed_of
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array, Folds
 

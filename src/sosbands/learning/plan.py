@@ -190,7 +190,7 @@ class Rules:
 
     def rank(self, n: int, *, fold: bool) -> int | None:
         """The most features; the paper's form and the paper's solvers want all of them."""
-        exact = not self.band.standardize or not isinstance(self.solver(0.1), Newton)
+        exact = not self.band.standardize or self.solver(0.1).wants_all_features
         if self.band.max_rank is not None or exact:
             return self.band.max_rank
         per_feature, (least, most) = (

@@ -22,7 +22,7 @@ from joblib import Parallel
 from scipy.optimize import minimize
 
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers import Newton, Solution, Solver
+from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
 from sosbands.learning.progress import Progress
@@ -192,9 +192,9 @@ class BandSearch:
         """One for each fold, started from the first trial's solution with as many sides."""
         solver = self.rows.rules.fold_solver(len(self.rows.Z))
         starts = self.starts.get(problem.symmetric)
-        if starts is None or not problem.soft or not isinstance(solver, Newton):
+        if starts is None or not problem.soft or not solver.takes_start:
             return [solver] * len(self.rows.folds)
-        return [replace(solver, start=start) for start in starts]
+        return [replace(solver, start=start) for start in starts]  # type: ignore[type-var]
 
     def _try(
         self, problem: BandProblem, factor: float, *, symmetric: bool | None = None

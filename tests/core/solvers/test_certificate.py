@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sosbands import BandProblem, Gaussian, Newton, Solver, Status
-from sosbands.core.dual import dual_value
 from sosbands.core.primal import Point, evaluate
 from sosbands.core.problem import Basis
 from sosbands.core.solvers.base import Candidate
@@ -53,7 +52,7 @@ def test_an_honest_candidate_keeps_its_certificate(symmetric, coverage):
 @pytest.mark.parametrize("coverage", [1.0, 0.8])
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("lie", ["narrow", "wide mean", "large", "negative", "theta", "nothing"])
-def test_a_lying_solver_is_not_believed(symmetric, coverage, lie):
+def test_a_lying_solver_is_not_believed(dual_value, symmetric, coverage, lie):
     problem = problem_with(symmetric=symmetric, training_coverage=coverage)
     truth = honest(problem)
     point, gamma = truth.point, truth.multipliers

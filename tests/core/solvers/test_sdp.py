@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sosbands import datasets
-from sosbands.core.dual import dual_value
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.primal import evaluate
 from sosbands.core.problem import BandProblem
@@ -51,7 +50,7 @@ def both_forms(problem):
 
 
 @every_kind
-def test_strong_duality_holds_in_both_forms(symmetric, joint, coverage):
+def test_strong_duality_holds_in_both_forms(dual_value, symmetric, joint, coverage):
     problem = band_problem(symmetric, joint, coverage)
     first, second = both_forms(problem)
     for solution in (first, second):
@@ -196,5 +195,9 @@ def test_without_cvxpy_one_line_names_the_extra(monkeypatch):
 
 
 def test_the_module_imports_without_cvxpy():
-    code = "import sys; sys.modules['cvxpy'] = None; import sosbands.core.solvers.sdp"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    code = (
+        "import sys; sys.modules['cvxpy'] = None; "
+        "from sosbands.core.solvers.sdp import SDP; print(SDP.__name__)"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE)
+    assert printed.stdout == b"SDP\n"

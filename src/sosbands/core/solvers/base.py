@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 
+from sosbands.core.checks import check_count, checked_array, number
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import Feasible, Point, evaluate, relative_gap, repair
-from sosbands.core.problem import BandProblem, Basis, checked_array
+from sosbands.core.problem import BandProblem, Basis
 from sosbands.types import Array
 
 
@@ -95,12 +95,7 @@ class Candidate:
 
     @classmethod
     def zero(
-        cls,
-        problem: BandProblem,
-        basis: Basis,
-        *,
-        iterations: int = 0,
-        verdict: Status | None = None,
+        cls, problem: BandProblem, basis: Basis, iterations: int = 0, verdict: Status | None = None
     ) -> Candidate:
         """m = 0, f = 0, no multipliers: where nothing is to be covered, or nothing was found."""
         multipliers = np.zeros((problem.sides, problem.n))
@@ -215,27 +210,27 @@ class Solution:
         return X
 
 
-def number(value: object) -> float:
-    """A setting as a number; NaN, which no range holds, if it is none."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return float(value) if is_number else np.nan  # type: ignore[arg-type]
-
-
-def check_count(name: str, value: object) -> None:
-    """Raise an error if a setting is not a whole number from 1 on."""
-    if not isinstance(value, Integral) or not number(value) >= 1:
-        raise ValueError(f"{name} must be at least 1 and whole, got {value!r}")
-
-
 class Solver(ABC):
     """Turns a `BandProblem` into a `Solution`.
 
     Subclasses are frozen dataclasses with fields ``tol`` (certified relative gap) and ``max_iter``.
+    Their abilities are class attributes, for those who state problems to ask.
+
+    Attributes
+    ----------
+    needs_ridge : bool
+        Whether λ₂ must be positive.
+    wants_all_features : bool
+        Whether to state problems without `max_rank`.
+    takes_start : bool
+        Whether there is a field ``start``, the solution of a similar problem.
     """
 
     tol: float
     max_iter: int
     needs_ridge: ClassVar[bool] = True
+    wants_all_features: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = False
 
     def _check_settings(self) -> None:
         if not 0 < number(self.tol) < 1:
@@ -248,6 +243,24 @@ class Solver(ABC):
 
     def solve(self, problem: BandProblem) -> Solution:
         """Solve to a certified relative gap of ``tol``, or say by the status why not."""
+        self._check_problem(problem)
+        clock, history, gaps = Clock(), [], Gaps(problem)
+        best: Certified | None = None
+        status = None
+        for candidate in self._proposals(problem, clock):
+            with clock.phase("certificate"):
+                certified = self._certified(gaps, candidate)
+            history.append((candidate.iterations, certified.gap))
+            if best is None or certified.gap <= best.gap:
+                best = certified
+            status = self._ending(candidate, certified.gap)
+            if status is not None:
+                break
+        if best is None:
+            raise RuntimeError(f"{type(self).__name__} proposed no candidate")
+        return _solution(problem, status or Status.STALLED, best, tuple(history), clock)
+
+    def _check_problem(self, problem: BandProblem) -> None:
         if not isinstance(problem, BandProblem):
             raise TypeError(f"solve takes a BandProblem, got {type(problem).__name__}")
         if problem.n == 0:
@@ -256,41 +269,26 @@ class Solver(ABC):
             raise ValueError(
                 "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"
             )
-        clock, history = Clock(), []
-        best: Certified | None = None
-        gaps = Gaps(problem)
-        status = Status.STALLED
-        nothing = not problem.targets.any()  # to cover: relative accuracy would mean nothing either
-        proposals = (
-            iter([Candidate.zero(problem, problem.basis)])
-            if nothing
-            else self.candidates(problem, clock)
-        )
-        for candidate in proposals:
-            with clock.phase("certificate"):
-                certified = self._certified(gaps, candidate)
-            gap = certified.gap
-            history.append((candidate.iterations, gap))
-            if best is None or gap <= best.gap:
-                best = certified
-            if gap <= self.tol:
-                status = Status.CONVERGED
-                break
-            if candidate.verdict is not None:
-                # That the tolerance is met is not for the solver to say.
-                status = Status.STALLED if candidate.verdict.optimal else candidate.verdict
-                break
-            if candidate.iterations >= self.max_iter:
-                status = Status.ITERATION_LIMIT
-                break
-        if best is None:
-            raise RuntimeError(f"{type(self).__name__} proposed no candidate")
-        return _solution(problem, status, best, tuple(history), clock)
+
+    def _proposals(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
+        """The solver's candidates; zero alone if there is nothing to cover, and so no scale."""
+        if problem.targets.any():
+            return self.candidates(problem, clock)
+        return iter([Candidate.zero(problem, problem.basis)])
+
+    def _ending(self, candidate: Candidate, gap: float) -> Status | None:
+        """How the solve ends with this candidate; None if it goes on."""
+        if gap <= self.tol:
+            return Status.CONVERGED
+        if candidate.verdict is not None:
+            # That the tolerance is met is not for the solver to say.
+            return Status.STALLED if candidate.verdict.optimal else candidate.verdict
+        return Status.ITERATION_LIMIT if candidate.iterations >= self.max_iter else None
 
     def _certified(self, gaps: Gaps, candidate: Candidate) -> Certified:
         """Repair a candidate, bring its multipliers into their box, and measure the gap."""
         problem, point, name = gaps.problem, candidate.point, type(self).__name__
-        if not any(point.basis is vars(problem).get(own) for own in ("basis", "full_basis")):
+        if not problem.owns(point.basis):
             raise ValueError(
                 f"{name} proposed a point on features that are not the problem's: use its basis "
                 "or its full_basis"
@@ -347,14 +345,8 @@ def _solution(
         trace_residual=feasible.point.basis.trace_residual,
         seconds={**clock.seconds, "total": sum(clock.seconds.values())},
     )
-    return Solution(
-        problem,
-        feasible.point,
-        best.multipliers,
-        best.theta,
-        certificate,
-        history,
-    )
+    point, multipliers = feasible.point, best.multipliers
+    return Solution(problem, point, multipliers, best.theta, certificate, history)
 
 
 def _rank(R: Array) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from sosbands.core.primal import (
 )
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.base import Candidate, Clock, Solution, Solver, Status
-from sosbands.core.solvers.path import State, follow
+from sosbands.core.solvers.path import PathState, follow
 from sosbands.core.solvers.reduction import Reduction, Restricted
 from sosbands.core.solvers.units import Normalised
 from sosbands.core.solvers.working_set import WorkingSet
@@ -63,6 +64,8 @@ class Newton(Solver):
     tol: float = 1e-6
     max_iter: int = 1000
     start: Solution | None = field(default=None, repr=False, compare=False)
+    wants_all_features: ClassVar[bool] = False
+    takes_start: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be met."""
@@ -135,7 +138,7 @@ class Newton(Solver):
                 joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
 
     def _proposed(
-        self, restricted: Restricted, state: State, multipliers: Array, fit: Fit
+        self, restricted: Restricted, state: PathState, multipliers: Array, fit: Fit
     ) -> tuple[Candidate, float]:
         """The candidate of a state and its gap, on all features."""
         units = restricted.reduction.units

@@ -1,6 +1,6 @@
 """Path following: the barrier dual on a few rows, for a decreasing barrier parameter μ.
 
-Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `core.dual`.
+Maximises D_μ(Γ, θ) + μ Σ log Γᵢ + μ Σ log(C − Γᵢ) + μ log θ, D_μ smoothed as in `core.scale_term`.
 That is the central path of the primal problem with the barrier −μ log of every slack and of det A,
 so that Newton's method needs few steps whatever the weights and penalties are. Steps are primal-
 dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits longer steps.
@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
 
-from sosbands.core.dual import MeanState, MeanTerm, ScaleState, ScaleTerm
+from sosbands.core.mean_term import MeanState, MeanTerm
+from sosbands.core.scale_term import ScaleState, ScaleTerm
 from sosbands.types import Array
 
 _BOUNDARY = 0.95  # fraction of the way to the boundary that a step may go
@@ -44,15 +45,15 @@ class Restriction:
         sizes = [len(term.rows) for term in self.scales]
         return list(np.cumsum(sizes)[:-1])
 
-    def at(self, gamma: Array, theta: float, mu: float) -> State:
+    def at(self, gamma: Array, theta: float, mu: float) -> PathState:
         """Evaluate everything at (Γ, θ) with smoothing μ."""
         parts = np.split(gamma, self.splits)
         scales = tuple(term.at(g, mu) for term, g in zip(self.scales, parts, strict=True))
-        return State(gamma, theta, mu, self.mean.at(gamma, theta), scales)
+        return PathState(gamma, theta, mu, self.mean.at(gamma, theta), scales)
 
 
 @dataclass(frozen=True)
-class State:
+class PathState:
     """The restriction evaluated at one (Γ, θ, μ)."""
 
     gamma: Array
@@ -61,7 +62,7 @@ class State:
     mean: MeanState
     scales: tuple[ScaleState, ...]
 
-    def smoothed(self, mu: float) -> State:
+    def smoothed(self, mu: float) -> PathState:
         """The same (Γ, θ) with another μ."""
         return replace(self, mu=mu, scales=tuple(s.smoothed(mu) for s in self.scales))
 
@@ -106,11 +107,11 @@ def central(gamma: Array, theta: float, mu: float, upper: float) -> Iterate:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PathEnd:
     """Where a path was left: the iterate, its state, its gap, and whether rounding stopped it."""
 
     iterate: Iterate
-    state: State
+    state: PathState
     gap: float
     steps: int
     stalled: bool
@@ -118,20 +119,20 @@ class Outcome:
 
 def follow(
     restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
-) -> Outcome:
+) -> PathEnd:
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
     upper = restriction.upper
     near = _NEAR_IN_BOX if np.isfinite(upper) else _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
-    best, idle, steps = Outcome(iterate, state, np.inf, 0, stalled=True), 0, 0
+    best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
         band = state.dual_value + gap - state.mean.fit
         if gap + _repair_cost(state, upper) * band <= tol * max(band, floor):
-            return Outcome(iterate, state, gap, steps, stalled=False)
+            return PathEnd(iterate, state, gap, steps, stalled=False)
         idle = 0 if gap < 0.99 * best.gap else idle + 1
         if gap < best.gap:
-            best = Outcome(iterate, state, gap, steps, stalled=True)
+            best = PathEnd(iterate, state, gap, steps, stalled=True)
         moved = _step(restriction, iterate, state) if idle <= _IDLE else None
         if moved is None:
             return replace(best, steps=steps)
@@ -140,10 +141,10 @@ def follow(
         if decrement * length < near:
             mu = iterate.mu * (0.1 if length > 0.5 else 0.3)
             iterate, state = replace(iterate, mu=mu), state.smoothed(mu)
-    return Outcome(iterate, state, state.gap(upper), steps, stalled=False)
+    return PathEnd(iterate, state, state.gap(upper), steps, stalled=False)
 
 
-def _repair_cost(state: State, upper: float) -> float:
+def _repair_cost(state: PathState, upper: float) -> float:
     """What scaling A until it covers the rows adds to a hard band, as a fraction of its value."""
     if np.isfinite(upper):
         return 0.0
@@ -154,8 +155,8 @@ def _repair_cost(state: State, upper: float) -> float:
 
 
 def _step(
-    restriction: Restriction, iterate: Iterate, state: State
-) -> tuple[Iterate, State, float, float] | None:
+    restriction: Restriction, iterate: Iterate, state: PathState
+) -> tuple[Iterate, PathState, float, float] | None:
     """One damped Newton step; None if rounding errors leave no direction."""
     upper, mu = restriction.upper, iterate.mu
     gradient = _gradient(state, upper, restriction.mean.bounded)
@@ -179,7 +180,7 @@ def _step(
     return advanced, moved, -slope / mu, length
 
 
-def _gradient(state: State, upper: float, bounded: bool) -> Array:
+def _gradient(state: PathState, upper: float, bounded: bool) -> Array:
     """Gradient of the barrier function that is minimised."""
     gradient = state.surplus - state.mu / state.gamma
     if np.isfinite(upper):
@@ -190,7 +191,7 @@ def _gradient(state: State, upper: float, bounded: bool) -> Array:
 
 
 def _direction(
-    restriction: Restriction, iterate: Iterate, state: State, gradient: Array
+    restriction: Restriction, iterate: Iterate, state: PathState, gradient: Array
 ) -> Array | None:
     """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
     diagonal = _barrier_diagonal(restriction, iterate)
@@ -237,13 +238,13 @@ def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
     return np.append(diagonal, iterate.ball / iterate.theta)
 
 
-def _sides(state: State) -> list[slice]:
+def _sides(state: PathState) -> list[slice]:
     """The rows of each side among the stacked ones."""
     edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
-def _curvature_factor(state: State, mean: Array, columns: int) -> Array:
+def _curvature_factor(state: PathState, mean: Array, columns: int) -> Array:
     """F with FFᵀ = curvature."""
     F, start = np.zeros((len(mean), columns)), 0
     for scale, rows in zip(state.scales, _sides(state), strict=True):
@@ -315,7 +316,7 @@ def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> 
 
 
 def _advance(
-    old: Iterate, state: State, d_gamma: Array, d_theta: float, *, length: float, upper: float
+    old: Iterate, state: PathState, d_gamma: Array, d_theta: float, *, length: float, upper: float
 ) -> Iterate:
     """The new iterate; slacks take the linearised complementarity step, kept near the centre."""
     mu = old.mu

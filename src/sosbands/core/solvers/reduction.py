@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sosbands.core.dual import GivenMean, JointMean, MeanTerm, ScaleTerm, matrix_root
+from sosbands.core.mean_term import GivenMean, JointMean, MeanTerm
 from sosbands.core.primal import Feasible, Fit, relative_gap, squared_norms
-from sosbands.core.solvers.path import Restriction, State
+from sosbands.core.scale_term import ScaleTerm
+from sosbands.core.solvers.path import PathState, Restriction
 from sosbands.core.solvers.subspace import Cost, positive_eigenpairs
 from sosbands.core.solvers.units import Normalised
+from sosbands.core.spectrum import matrix_root
 from sosbands.types import Array, Indices
 
 # A side with more features than this many times its rows is compressed to a subspace.
@@ -20,7 +22,7 @@ _NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRoles:
     """Rows whose multipliers move (free) and rows whose multiplier is C (capped), per side."""
 
     free: tuple[Indices, ...]
@@ -48,7 +50,7 @@ class Reduction:
         self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
         self.fit_linear = None if rows is None else weight * (rows.T @ y)
 
-    def restrict(self, rows: Rows, least_theta: float) -> Restricted:
+    def restrict(self, rows: RowRoles, least_theta: float) -> Restricted:
         """The dual on the free rows, with the capped ones fixed at C and θ ≥ least_theta."""
         scales, bases = [], []
         for side, (free, capped) in enumerate(zip(rows.free, rows.capped, strict=True)):
@@ -74,30 +76,15 @@ class Reduction:
             base += self.units.upper * (missed.T @ missed)
         return ScaleTerm(rows, base, data.ridge), None
 
-    def _mean_term(self, rows: Rows, least_theta: float) -> tuple[MeanTerm, Array | None]:
-        units, y = self.units, self.units.targets
-        targets = np.concatenate([y[free] for free in rows.free])
+    def _mean_term(self, rows: RowRoles, least_theta: float) -> tuple[MeanTerm, Array | None]:
+        units, symmetric = self.units, self.units.problem.symmetric
+        targets = np.concatenate([units.targets[free] for free in rows.free])
         signs = np.repeat(units.signs, [len(free) for free in rows.free])
-        symmetric = units.problem.symmetric
-        missed = [
-            (capped, sign)
-            for capped, sign in zip(rows.capped, units.signs, strict=True)
-            if len(capped)
-        ]
-        fixed = self.fit_value + units.upper_times(
-            sum(float(np.sum(y[i] ** 2 if symmetric else sign * y[i])) for i, sign in missed)
-        )
+        fixed = self.fit_value + self._missed_demand(rows)
         if units.mean_rows is None or self.fit_linear is None:
             needed = targets**2 if symmetric else signs * targets
             return GivenMean(needed, fixed, self.fit_value), None
-        gram, linear = self.fit_gram, self.fit_linear.copy()
-        for i, sign in missed:
-            L = units.mean_rows[i]
-            if symmetric:
-                gram = units.upper * (L.T @ L) + (0.0 if gram is None else gram)
-                linear += units.upper * (L.T @ y[i])
-            else:
-                linear += 0.5 * sign * units.upper * L.sum(axis=0)
+        gram, linear = self._fit_and_missed(units.mean_rows, rows)
         L, Q = units.mean_rows[np.concatenate(rows.free)], None
         if gram is None and not linear.any() and L.shape[1] > _COMPRESS * len(L):
             Q = np.linalg.qr(L.T)[0]  # where nothing is fitted, z lies in the span of the free rows
@@ -117,18 +104,39 @@ class Reduction:
         )
         return term, Q
 
+    def _missed_demand(self, rows: RowRoles) -> float:
+        """C Σ yᵢ² over the capped rows, or C Σ ±yᵢ; C is infinite where there are none."""
+        y, sides = self.units.targets, zip(rows.capped, self.units.signs, strict=True)
+        total = sum(float(np.sum(sign * y[i] if sign else y[i] ** 2)) for i, sign in sides)
+        return self.units.upper * total if total else 0.0
+
+    def _fit_and_missed(self, L: Array, rows: RowRoles) -> tuple[Array | None, Array]:
+        """G and g with zᵀGz − 2gᵀz, the fit and the capped rows' part of the Lagrangian."""
+        upper, y = self.units.upper, self.units.targets
+        gram, linear = self.fit_gram, np.array(self.fit_linear)
+        for capped, sign in zip(rows.capped, self.units.signs, strict=True):
+            if not len(capped):  # C is infinite where nothing is capped
+                continue
+            missed = L[capped]
+            if self.units.problem.symmetric:
+                gram = upper * (missed.T @ missed) + (0.0 if gram is None else gram)
+                linear += upper * (missed.T @ y[capped])
+            else:
+                linear += 0.5 * sign * upper * missed.sum(axis=0)
+        return gram, linear
+
 
 @dataclass(frozen=True)
 class Restricted:
     """A restriction with the bases Q of its subspaces (None: all features)."""
 
     reduction: Reduction
-    rows: Rows
+    rows: RowRoles
     restriction: Restriction
     bases: tuple[Array | None, ...]
     mean_basis: Array | None
 
-    def fit(self, state: State, *, positive_only: bool = False) -> Fit:
+    def fit(self, state: PathState, *, positive_only: bool = False) -> Fit:
         """The state's band at all rows, in the problem's own units.
 
         ``positive_only`` leaves out the directions of A that only the barrier keeps alive.
@@ -161,7 +169,9 @@ class Restricted:
         )
         return not (compressed or self.reduction.units.perturbed)
 
-    def gap(self, state: State, feasible: Feasible, multipliers: Array, penalty: float) -> float:
+    def gap(
+        self, state: PathState, feasible: Feasible, multipliers: Array, penalty: float
+    ) -> float:
         """The relative gap of a repaired point to D(Γ, θ), Ω* given, as in `sosbands.core.gap`.
 
         The state's z is the best one at (Γ, θ) but for rounding, so that the mean costs more only
@@ -172,11 +182,11 @@ class Restricted:
         difference += units.value * state.mean.excess
         return relative_gap(units.problem, feasible.value, difference)
 
-    def penalty(self, state: State) -> float:
+    def penalty(self, state: PathState) -> float:
         """Ω*, summed over the sides, on the restriction, in the problem's own units."""
         return sum(scale.penalty for scale in state.scales) * self.reduction.units.value
 
-    def certified_penalty(self, state: State) -> float:
+    def certified_penalty(self, state: PathState) -> float:
         """Ω* with the positive eigenvalues of M on all features."""
         reduction, total = self.reduction, 0.0
         for side, scale in enumerate(state.scales):
@@ -192,7 +202,7 @@ class Restricted:
             total += float(np.sum(values**2)) / (4 * scale.term.ridge)
         return total * reduction.units.value
 
-    def tune_shifts(self, state: State) -> None:
+    def tune_shifts(self, state: PathState) -> None:
         """Let the subspaces aim at the eigenvalues that M has now."""
         for side, scale in enumerate(state.scales):
             top, now = float(scale.eigenvalues[-1]), self.reduction.shifts[side]

@@ -19,6 +19,7 @@ from sosbands.core.dual import shrunk
 from sosbands.core.primal import Point, evaluate
 from sosbands.core.problem import BandProblem, Basis
 from sosbands.core.solvers.base import Candidate, Clock, Solver, Status
+from sosbands.core.solvers.extras import import_cvxpy
 from sosbands.types import Array
 
 # An interior point never reaches f = 0: below this fraction of the largest requirement it is meant.
@@ -78,7 +79,7 @@ class SDP(Solver):
             )
         if not isinstance(self.verbose, bool):
             raise ValueError(f"verbose must be True or False, got {self.verbose!r}")
-        _import_cvxpy()
+        import_cvxpy()
 
     def candidates(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """Yield the backend's only point."""
@@ -89,17 +90,17 @@ class SDP(Solver):
             program = Program.of(problem, basis, units, self.form)
             program.compile(self.backend, self._backend_options())
         with clock.phase("solve"):
-            outcome = program.solve(self.backend, self._backend_options())
+            report = program.solve(self.backend, self._backend_options())
         # Phases add up to the total, so the backend's share moves out of "solve".
-        clock.seconds["backend"] = outcome.seconds
-        clock.seconds["solve"] = max(clock.seconds["solve"] - outcome.seconds, 0.0)
-        if not outcome.has_point:
+        clock.seconds["backend"] = report.seconds
+        clock.seconds["solve"] = max(clock.seconds["solve"] - report.seconds, 0.0)
+        if not report.has_point:
             yield Candidate.zero(
-                problem, basis, iterations=outcome.iterations, verdict=outcome.verdict
+                problem, basis, iterations=report.iterations, verdict=report.verdict
             )
             return
         with clock.phase("recovery"):
-            candidate = program.candidate(problem, basis, units, outcome)
+            candidate = program.candidate(problem, basis, units, report)
         yield candidate
 
     def _backend_options(self) -> dict[str, Any]:
@@ -136,7 +137,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BackendReport:
     """What the backend reports."""
 
     has_point: bool
@@ -159,7 +160,7 @@ class Program:
     @classmethod
     def of(cls, problem: BandProblem, basis: Basis, units: Units, form: str) -> Program:
         """State the problem for the unknown A or B of each side."""
-        cp = _import_cvxpy()
+        cp = import_cvxpy()
         z, residuals, ball = _mean_part(problem, basis, units)
         constraints = [] if ball is None else [ball]
         terms: list[Any] = []  # a term of weight 0 would still cost the backend its variables
@@ -188,15 +189,15 @@ class Program:
         """Let CVXPY translate the program into the backend's cones, and keep the result."""
         self.program.get_problem_data(backend, solver_opts=dict(options))
 
-    def solve(self, backend: str, options: Mapping[str, Any]) -> Outcome:
+    def solve(self, backend: str, options: Mapping[str, Any]) -> BackendReport:
         """Run the backend; its failures become verdicts, never exceptions or warnings."""
-        cp = _import_cvxpy()
+        cp = import_cvxpy()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 self.program.solve(solver=backend, **options)
             except cp.SolverError:
-                return Outcome(False, Status.STALLED, 0, 0.0)
+                return BackendReport(False, Status.STALLED, 0, 0.0)
         stats = self.program.solver_stats
         seconds = float(stats.solve_time or 0.0) + float(stats.setup_time or 0.0)
         has_point = all(matrix.value is not None for matrix in self.matrices)
@@ -206,10 +207,10 @@ class Program:
             cp.USER_LIMIT: Status.ITERATION_LIMIT,
         }
         verdict = verdicts.get(self.program.status, Status.STALLED)
-        return Outcome(has_point, verdict, int(stats.num_iters or 0), seconds)
+        return BackendReport(has_point, verdict, int(stats.num_iters or 0), seconds)
 
     def candidate(
-        self, problem: BandProblem, basis: Basis, units: Units, outcome: Outcome
+        self, problem: BandProblem, basis: Basis, units: Units, report: BackendReport
     ) -> Candidate:
         """The backend's point and multipliers in the units of the problem."""
         factors = []
@@ -224,20 +225,12 @@ class Program:
         theta *= units.c**2 / units.scale
         if problem.ridge_penalty == 0:
             multipliers, theta = shrunk(problem, basis, multipliers, theta)
-        return Candidate(point, multipliers, theta, outcome.iterations, verdict=outcome.verdict)
-
-
-def _import_cvxpy() -> Any:
-    try:
-        import cvxpy
-    except ImportError as error:
-        raise ImportError('SDP needs CVXPY: pip install "sosbands[sdp]"') from error
-    return cvxpy
+        return Candidate(point, multipliers, theta, report.iterations, verdict=report.verdict)
 
 
 def _mean_part(problem: BandProblem, basis: Basis, units: Units) -> tuple[Any, Any, Any]:
     """z, r = y − Lz and the constraint ‖z‖² ≤ s; z and the constraint are None for a given mean."""
-    cp = _import_cvxpy()
+    cp = import_cvxpy()
     targets = units.c * problem.targets
     if basis.mean is None:
         return None, targets, None
@@ -247,7 +240,7 @@ def _mean_part(problem: BandProblem, basis: Basis, units: Units) -> tuple[Any, A
 
 def _scale_part(matrix: Any, rows: Array, form: str) -> tuple[Any, Any]:
     """f at the rows and tr A, for matrix = A or B."""
-    cp = _import_cvxpy()
+    cp = import_cvxpy()
     if form == "A":
         # diag(ΦAΦᵀ) without the n² entries of ΦAΦᵀ
         return cp.sum(cp.multiply(rows @ matrix, rows), axis=1), cp.trace(matrix)
@@ -257,7 +250,7 @@ def _scale_part(matrix: Any, rows: Array, form: str) -> tuple[Any, Any]:
 
 def _squared_norm(matrix: Any, rows: Array, form: str) -> tuple[Any, list[Any]]:
     """‖A‖² for matrix = A or B, and the constraints that define its variables."""
-    cp = _import_cvxpy()
+    cp = import_cvxpy()
     # The squares of a vector: of a symmetric matrix, CVXPY 1.6 and 1.7.0 lose them without a word.
     if form == "A":
         return cp.sum_squares(cp.vec(matrix, order="F")), []

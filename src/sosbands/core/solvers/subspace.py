@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from sosbands.core.dual import spectrum
+from sosbands.core.spectrum import spectrum
 from sosbands.types import Array
 
 _DAVIDSON_ROUNDS = 12

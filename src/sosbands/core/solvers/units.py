@@ -98,10 +98,6 @@ class Normalised:
         """One unit of the objective: t², or t for a two-sided band."""
         return self.t**2 if self.problem.symmetric else self.t
 
-    def upper_times(self, amount: float) -> float:
-        """C · amount, zero where nothing is capped (C may be infinite)."""
-        return self.upper * amount if amount else 0.0
-
     @property
     def signs(self) -> tuple[float, ...]:
         """The sign of the residual that each side covers; 0 stands for its square."""

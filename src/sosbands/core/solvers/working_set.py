@@ -8,8 +8,8 @@ import numpy as np
 
 from sosbands.core.primal import Fit, zero_level
 from sosbands.core.solvers.base import Solution
-from sosbands.core.solvers.path import Iterate, Outcome, central
-from sosbands.core.solvers.reduction import Reduction, Rows
+from sosbands.core.solvers.path import Iterate, PathEnd, central
+from sosbands.core.solvers.reduction import Reduction, RowRoles
 from sosbands.core.solvers.units import Normalised
 from sosbands.types import Array, Indices, Mask
 
@@ -30,7 +30,7 @@ class WorkingSet:
     """Rows, their multipliers (stacked over the sides), θ and μ, in the units of the solver."""
 
     units: Normalised
-    rows: Rows
+    rows: RowRoles
     gamma: Array
     theta: float
     mu: float
@@ -53,7 +53,7 @@ class WorkingSet:
             size = (side.trace + 2 * side.ridge * peak) / largest + units.width_weight
             free.append(_demanding(units, side.rows, sign))
             gammas.append(np.full(len(free[-1]), min(size, 0.5 * units.upper)))
-        rows = Rows(tuple(free), (np.arange(0),) * len(free))
+        rows = RowRoles(tuple(free), (np.arange(0),) * len(free))
         gamma = np.concatenate(gammas)
         theta = float(np.mean(gamma))
         state = reduction.restrict(rows, 1e-12 * theta).restriction.at(
@@ -75,7 +75,7 @@ class WorkingSet:
             start(units, sample, coarse.multipliers[side], surplus[side], scales[side])
             for side in range(len(units.scales))
         ]
-        rows = Rows(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
+        rows = RowRoles(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
         value = max(abs(coarse.dual_value), zero_level(units.problem)) / units.value
@@ -98,7 +98,7 @@ class WorkingSet:
             out[side, self.rows.capped[side]] = self.units.upper
         return out
 
-    def update(self, outcome: Outcome, fit: Fit, band: float, gap: float) -> int:
+    def update(self, outcome: PathEnd, fit: Fit, band: float, gap: float) -> int:
         """Settled rows leave, rows on the wrong side join; the number of those that joined.
 
         ``band`` is the value of the feasible band, ``gap`` its relative gap.
@@ -132,7 +132,7 @@ class WorkingSet:
             capped.append(np.union1d(self.rows.capped[side], rows[high & ~stay]))
             free.append(rows[stay])
             gammas.append(gamma[stay])
-        self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
+        self.rows, self.gamma = RowRoles(tuple(free), tuple(capped)), np.concatenate(gammas)
 
     def _admit(self, surplus: Array, scales: Array) -> int:
         """Let the worst rows outside the set join."""
@@ -157,7 +157,7 @@ class WorkingSet:
             free.append(np.concatenate([rows, fresh]))
             capped.append(np.setdiff1d(missed, fresh, assume_unique=True))
             gammas.append(np.concatenate([gamma, start]))
-        self.rows, self.gamma = Rows(tuple(free), tuple(capped)), np.concatenate(gammas)
+        self.rows, self.gamma = RowRoles(tuple(free), tuple(capped)), np.concatenate(gammas)
         return joined
 
     def _room(self, side: int, size: int) -> int:

@@ -1,0 +1,141 @@
+"""What the core refuses to work with: every check of data, kernels, weights and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sosbands.core.kernels import Kernel
+from sosbands.types import Array
+
+# Sizes of numbers whose fourth powers neither overflow nor underflow.
+SMALLEST, LARGEST = 1e-60, 1e60
+
+
+def checked_array(name: str, values: ArrayLike, *, ndim: int) -> Array:
+    """A read-only copy as floats, so that what is stated cannot change."""
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{name} is sparse: pass a dense array, for example {name}.toarray()")
+    if np.ma.is_masked(values) or np.iscomplexobj(values):
+        raise ValueError(f"{name} holds masked or complex values: pass real numbers alone")
+    try:
+        array = np.array(values, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of real numbers: {error}") from None
+    if array.ndim == 1 and ndim == 2:
+        array = array[:, None]
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
+    if not np.all(np.isfinite(array)):
+        bad = int(np.sum(~np.isfinite(array)))
+        raise ValueError(f"{name} holds {bad} NaN or infinite values: remove or impute them")
+    array.setflags(write=False)
+    return array
+
+
+def checked_rows(X: Array, y: Array) -> tuple[Array, Array]:
+    """X of shape (n, d) and y of shape (n,), at least one row and one column."""
+    X, y = checked_array("X", X, ndim=2), checked_array("y", y, ndim=1)
+    if X.shape[1] == 0:
+        raise ValueError(f"X must have shape (n, d) with d >= 1, got {X.shape}")
+    if len(y) != len(X):
+        raise ValueError(f"y must have shape ({len(X)},) to match X, got {y.shape}")
+    if len(y) == 0:
+        raise ValueError("X and y have no rows: at least one is needed")
+    return X, y
+
+
+def checked_scale_kernels(
+    scale_kernel: Kernel | Sequence[Kernel], symmetric: bool | None
+) -> tuple[Kernel, ...]:
+    """One kernel for each side of the band."""
+    try:
+        kernels = (scale_kernel,) if isinstance(scale_kernel, Kernel) else tuple(scale_kernel)
+    except TypeError:  # not a sequence either
+        kernels = ()
+    if len(kernels) not in (1, 2) or not all(isinstance(kernel, Kernel) for kernel in kernels):
+        raise ValueError(f"scale_kernel must be a Kernel or a pair (low, up), got {scale_kernel!r}")
+    if symmetric and len(kernels) == 2:
+        raise ValueError("a symmetric band has one scale_kernel, got two: pass symmetric=False")
+    if symmetric is False and len(kernels) == 1:
+        return kernels * 2
+    return kernels
+
+
+def checked_number(name: str, value: object, *, least: float, positive: bool = False) -> float:
+    """A finite number ≥ least (> least if positive) that can be squared without overflow."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (number > least or (number == least and not positive)) or number > LARGEST:
+        sign = ">" if positive else ">="
+        hint = "; for λ2 = 0 use the solver SDP" if name == "ridge_penalty" else ""
+        raise ValueError(f"{name} must be finite and {sign} {least:g}, got {value!r}{hint}")
+    return number
+
+
+def check_mean_kernel(mean_kernel: object, mean: object) -> None:
+    """Raise if the mean is to be learned by what is no kernel, or given as well."""
+    if mean_kernel is not None and not isinstance(mean_kernel, Kernel):
+        raise ValueError(f"mean_kernel must be a Kernel, got {mean_kernel!r}")
+    if mean_kernel is not None and mean is not None:
+        raise ValueError("give mean_kernel (joint mean) or mean (given mean), not both")
+
+
+def checked_bound(mean_bound: float | None, *, joint: bool) -> float:
+    """s of a joint mean; infinite for a given one."""
+    if not joint:
+        if mean_bound is not None:
+            raise ValueError("mean_bound needs mean_kernel: a given mean is not bounded")
+        return np.inf
+    if mean_bound is None:
+        raise ValueError(
+            "mean_kernel needs mean_bound, the bound s on the squared norm of the mean"
+        )
+    return checked_number("mean_bound", mean_bound, least=0, positive=True)
+
+
+def checked_mean(
+    mean: Array | Callable[[Array], Array] | None, X: Array, *, joint: bool
+) -> tuple[Array | None, Callable[[Array], Array] | None]:
+    """A given mean at the rows and as a function, each None where it is not known."""
+    if joint:
+        return None, None
+    if mean is None:
+        return None, zero_mean
+    function = mean if callable(mean) else None
+    values = checked_array("mean", mean(X) if callable(mean) else mean, ndim=1)
+    if len(values) != len(X):
+        raise ValueError(f"mean must give {len(X)} values, one per row of X, got {values.shape}")
+    return values, function
+
+
+def zero_mean(X: Array) -> Array:
+    """The mean at new points where y holds residuals."""
+    return np.zeros(len(X))
+
+
+def checked_landmarks(landmarks: Array, X: Array) -> Array:
+    """Points with as many columns as X."""
+    landmarks = checked_array("landmarks", landmarks, ndim=2)
+    if landmarks.shape[1] != X.shape[1] or not len(landmarks):
+        raise ValueError(
+            f"landmarks must have shape (r, {X.shape[1]}) with r >= 1, got {landmarks.shape}"
+        )
+    return landmarks
+
+
+def number(value: object) -> float:
+    """A setting as a number; NaN, which no range holds, if it is none."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return float(value) if is_number else np.nan  # type: ignore[arg-type]
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise an error if a setting is not a whole number from 1 on."""
+    if not isinstance(value, Integral) or not number(value) >= 1:
+        raise ValueError(f"{name} must be at least 1 and whole, got {value!r}")
