@@ -52,7 +52,7 @@ from sklearn.tree import DecisionTreeRegressor
 import sosbands
 from sosbands import BandRegressor, Newton
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.persistence import ModelFileError, describe, files, types
+from sosbands.persistence import ModelFileError, describe, files, listed_types
 
 FIXTURE = Path(__file__).parent / "data"
 N = 80
@@ -524,14 +524,14 @@ def test_a_model_of_a_newer_major_version_is_refused(ridge, monkeypatch):
 
 
 def test_every_type_on_the_list_is_found_by_its_name():
-    for name, kind in types.KINDS.items():
+    for name, kind in listed_types.KINDS.items():
         module, _, attribute = name.rpartition(".")
         assert getattr(importlib.import_module(module), attribute) is kind.type
 
 
 def test_the_page_on_files_lists_every_estimator():
     page = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text()
-    ours = [kind.type.__name__ for kind in types.KINDS.values() if hasattr(kind.type, "fit")]
+    ours = [kind.type.__name__ for kind in listed_types.KINDS.values() if hasattr(kind.type, "fit")]
     assert [name for name in ours if f"`{name}`" not in page] == []
 
 
