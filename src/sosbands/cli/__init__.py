@@ -1,4 +1,4 @@
-"""The command ``sosbands``: every subcommand a thin call of the library.
+"""The command ``sosbands``: every subcommand is a file of its own and a thin call of the library.
 
 Exit codes: 0, all went well; 1, a mistake in the data, a file or a setting; 2, a mistake in the
 command line; 130, interrupted. Results go to standard output, everything else to standard error.
@@ -12,10 +12,13 @@ import sys
 
 import click
 
-from sosbands.cli.demonstrating import demo
-from sosbands.cli.fitting import fit
-from sosbands.cli.judging import compare, evaluate, info, report
-from sosbands.cli.predicting import predict
+from sosbands.cli.compare_command import compare
+from sosbands.cli.demo_command import demo
+from sosbands.cli.evaluate_command import evaluate
+from sosbands.cli.fit_command import fit
+from sosbands.cli.info_command import info
+from sosbands.cli.predict_command import predict
+from sosbands.cli.report_command import report
 
 __all__ = ["commands", "main"]
 

@@ -71,9 +71,10 @@ def _draw(model: BandRegressor, truth: Case, X: Any, y: Any, path: str) -> str:
 
 
 def _write(table: Any, path: str) -> str:
-    from sosbands.cli.tables import writer
+    from sosbands.cli.table_file import TableFile
+    from sosbands.cli.table_writing import writer
 
-    with writer(path) as write:
+    with writer(TableFile(path)) as write:
         write(table)
     return path
 

@@ -9,23 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sosbands.cli.command import (
-    INPUT,
-    LEVEL,
-    Command,
-    Output,
-    aligned,
-    estimator_option,
-    jobs_option,
-    reading_options,
-    seed_option,
-    training_options,
-    trust_option,
-)
+from sosbands.cli import options
+from sosbands.cli.command import Command, aligned
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.row_files import LabelledRows
+    from sosbands.cli.labelled_rows import LabelledRows
+    from sosbands.cli.table_file import TableFile
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
@@ -33,13 +23,15 @@ _TOLD = 20  # columns of categories that the summary names
 
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
-@click.argument("data", type=INPUT)
-@click.option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
-@training_options
-@estimator_option
+@options.data_argument
+@click.option(
+    "--out", required=True, type=options.Output(), metavar="MODEL", help="The file to write."
+)
+@options.training_options
+@options.estimator_option
 @click.option(
     "--level",
-    type=LEVEL,
+    type=options.LEVEL,
     metavar="P",
     default=0.9,
     show_default=True,
@@ -67,12 +59,12 @@ _TOLD = 20  # columns of categories that the summary names
     show_default=True,
     help="The share of the rows that only judge the model; 0 to learn from all.",
 )
-@seed_option
-@jobs_option
-@trust_option
-@reading_options
+@options.seed_option
+@options.jobs_option
+@options.trust_option
+@options.reading_options
 def fit(
-    data: str,
+    data: TableFile,
     out: str,
     *,
     estimator: str | None,
@@ -83,7 +75,6 @@ def fit(
     seed: int,
     jobs: int,
     trust: tuple[str, ...],
-    form: Any,
     **choices: Any,
 ) -> None:
     """Learn intervals from a table, and save the model.
@@ -91,10 +82,10 @@ def fit(
     DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
     text are taken for categories. Prints how good the intervals are on rows held out.
     """
+    from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import fresh_model, save_model
-    from sosbands.cli.row_files import read_training
 
-    rows = read_training(data, form=form, **choices)
+    rows = read_training(data, **choices)
     train, test = _split(rows, test_size, seed)
     model = fresh_model(
         rows.columns,
@@ -105,11 +96,8 @@ def fit(
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
     )
-    model.fit(
-        rows.X.iloc[train],
-        rows.y[train],
-        groups=None if rows.groups is None else rows.groups[train],
-    ).set_params(verbose=0)
+    groups = None if rows.groups is None else rows.groups[train]
+    model.fit(rows.X.iloc[train], rows.y[train], groups=groups).set_params(verbose=0)
     summary = _summary(model, rows, test, level)
     save_model(
         model,
@@ -117,7 +105,7 @@ def fit(
         trusted=trust,
         columns=rows.columns.to_dict(),
         level=level,
-        data=Path(data).name,
+        data=Path(data.path).name,
         summary=summary,
     )
     click.echo(aligned([*summary.items(), ("saved", out)]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli import cells
-from sosbands.cli.table_columns import Columns, check_present
-from sosbands.cli.tables import CsvFormat, RowError, TableError, named, read_table
+from sosbands.cli.table_columns import Columns
+from sosbands.cli.table_file import TableError, TableFile
+from sosbands.cli.table_reading import naming_lines, read_table
 from sosbands.quoting import quoted
 from sosbands.types import Array
 
@@ -21,30 +21,18 @@ _TOLD = 5  # columns that a message names
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows without missing values.
-
-    Attributes
-    ----------
-    columns : Columns
-    X : DataFrame
-    y : array of shape (n,)
-    groups : array of shape (n,) or None
-        Rows of one group belong together.
-    n_dropped : int
-        Rows that had missing values.
-    """
+    """Rows without missing values; those of one group belong together."""
 
     columns: Columns
     X: pd.DataFrame
     y: Array
-    groups: Any
-    n_dropped: int
+    groups: Any  # an array of shape (n,), or None
+    n_dropped: int  # rows that had missing values
 
 
 def read_training(
-    data: str,
+    file: TableFile,
     *,
-    form: CsvFormat,
     target: str,
     drop: Sequence[str],
     categorical: Sequence[str],
@@ -53,71 +41,61 @@ def read_training(
     drop_missing: bool,
 ) -> LabelledRows:
     """All rows of a file, and what its columns are."""
-    table = read_table(data, form)
-    with naming_lines(data, form):
+    table = read_table(file)
+    with naming_lines(file):
         columns = Columns.of(
             table,
             target,
-            path=named(data),
-            form=form,
+            file,
             left_out=drop if groups is None else [*drop, groups],
             categorical=categorical,
             max_categories=max_categories,
         )
-        return _complete(table, columns, data, form, groups=groups, drop_missing=drop_missing)
+        return _complete(table, columns, file, groups=groups, drop_missing=drop_missing)
 
 
-def read_labelled(
-    data: str, columns: Columns, form: CsvFormat, *, drop_missing: bool
-) -> LabelledRows:
+def read_labelled(file: TableFile, columns: Columns, *, drop_missing: bool) -> LabelledRows:
     """All rows of a file, for a model that knows its columns."""
-    table = read_table(data, form)
-    with naming_lines(data, form):
-        return _complete(table, columns, data, form, groups=None, drop_missing=drop_missing)
-
-
-@contextmanager
-def naming_lines(data: str, form: CsvFormat) -> Iterator[None]:
-    """Errors name the line of the file, which an editor shows, and not the number of the row."""
-    try:
-        yield
-    except RowError as error:
-        raise error.in_file(data, form) from None
+    table = read_table(file)
+    with naming_lines(file):
+        return _complete(table, columns, file, groups=None, drop_missing=drop_missing)
 
 
 def _complete(
     table: pd.DataFrame,
     columns: Columns,
-    data: str,
-    form: CsvFormat,
+    file: TableFile,
     *,
     groups: str | None,
     drop_missing: bool,
 ) -> LabelledRows:
     """The rows without missing values; others are an error unless they may be dropped."""
-    X = columns.read_inputs(table, form, path=named(data))
-    y = columns.read_output(table, form, path=named(data))
-    belongs = None
+    X, y = columns.read_inputs(table, file), columns.read_output(table, file)
+    parts: list[Any] = [X, y]
     if groups is not None:
-        check_present(table, [groups], named(data))
-        belongs = cells.categories(table[groups]).rename(groups)
-    lacking = pd.concat([X, y, *([] if belongs is None else [belongs])], axis=1).isna()
-    if not drop_missing and lacking.to_numpy().any():
-        counts = lacking.sum()
-        counts = counts[counts > 0]
-        most = ", ".join(f"{quoted(name)} ({n})" for name, n in counts[:_TOLD].items())
-        more = f" and {len(counts) - _TOLD} more columns" if len(counts) > _TOLD else ""
-        raise TableError(
-            f"{named(data)} has missing values in {most}{more}: fill them in, or leave such rows "
-            "out with --drop-missing, such columns with --drop"
-        )
+        parts.append(cells.categories(table[groups]).rename(groups))
+    lacking = pd.concat(parts, axis=1).isna()
+    if not drop_missing:
+        _refuse_missing(lacking.sum(), file)
     kept = ~lacking.any(axis=1)
     if not kept.any():
-        raise TableError(f"every row of {named(data)} has missing values: leave columns out")
+        raise TableError(f"every row of {file.name} has missing values: leave columns out")
     return LabelledRows(
         columns,
         X[kept].reset_index(drop=True),
         np.asarray(y[kept], dtype=np.float64),
-        None if belongs is None else belongs[kept].to_numpy(str),
+        None if groups is None else parts[-1][kept].to_numpy(str),
         int((~kept).sum()),
+    )
+
+
+def _refuse_missing(counts: pd.Series[int], file: TableFile) -> None:
+    counts = counts[counts > 0]
+    if len(counts) == 0:
+        return
+    most = ", ".join(f"{quoted(name)} ({n})" for name, n in counts[:_TOLD].items())
+    more = f" and {len(counts) - _TOLD} more columns" if len(counts) > _TOLD else ""
+    raise TableError(
+        f"{file.name} has missing values in {most}{more}: fill them in, or leave such rows out "
+        "with --drop-missing, such columns with --drop"
     )

@@ -76,7 +76,7 @@ def make_estimator(path: str | None, seed: int) -> Any:
                 f"--estimator {path} cannot be called without arguments ({error}): write a "
                 "function that makes it, and name that"
             ) from error
-    if not (hasattr(made, "fit") and hasattr(made, "predict") and hasattr(made, "get_params")):
+    if not all(hasattr(made, name) for name in ("fit", "predict", "get_params")):
         raise ValueError(f"--estimator {path} is not a scikit-learn regressor: {quoted(made)}")
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)

@@ -1,4 +1,4 @@
-"""Tables with predictions, block by block."""
+"""The columns that ``sosbands predict`` adds to a table, block by block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli.models import StoredModel
-from sosbands.cli.tables import CsvFormat, RowError, TableError
+from sosbands.cli.table_file import RowError, TableError, TableFile
 from sosbands.quoting import listed
 from sosbands.types import Array, Mask
 
@@ -17,41 +17,29 @@ from sosbands.types import Array, Mask
 _TOLD = 5
 
 
-@dataclass(eq=False, kw_only=True)
-class Predictor:
-    """Adds predictions to blocks of a table.
+@dataclass(eq=False)
+class NewColumns:
+    """The mean, and the ends of the intervals at each level, of the rows of a file."""
 
-    Attributes
-    ----------
-    stored : StoredModel
-    levels : sequence of float
-    prefix : str
-        Before the names of the new columns.
-    form : CsvFormat
-    path : str
-        What messages call the table.
-    skip_missing : bool
-        Whether rows with missing inputs are left empty rather than an error.
-    typed : bool
-        Whether inputs are written as the numbers they are, and not as the text they were.
-    unseen : dict of str to list of str
-        Some of the categories that training has not seen, by column.
-    """
-
-    stored: StoredModel = field(kw_only=False)
+    stored: StoredModel
+    file: TableFile
     levels: Sequence[float]
-    prefix: str
-    form: CsvFormat
-    path: str
-    skip_missing: bool
-    typed: bool
+    prefix: str  # before the names
+    skip_missing: bool  # rows with missing inputs are left empty rather than an error
+    typed: bool  # inputs are written as the numbers they are, and not as the text they were
+    # Some of the categories that training has not seen, by column.
     unseen: dict[str, list[str]] = field(default_factory=dict)
 
-    def annotated(self, block: pd.DataFrame) -> pd.DataFrame:
+    def added_to(self, block: pd.DataFrame) -> pd.DataFrame:
         """The block with its new columns."""
         names = self._names()
-        self._check_names(block, names)
-        X = self.stored.columns.read_inputs(block, self.form, path=self.path)
+        taken = [name for name in names if name in block.columns]
+        if taken:
+            raise TableError(
+                f"{self.file.name} already has a column {listed(taken)}: name the new ones "
+                "differently with --prefix"
+            )
+        X = self.stored.columns.read_inputs(block, self.file)
         complete = ~X.isna().any(axis=1).to_numpy()
         if not (self.skip_missing or complete.all()):
             self._refuse_missing(X, complete)
@@ -64,14 +52,6 @@ class Predictor:
         new = pd.DataFrame(made, block.index, names)
         return pd.concat([block.assign(**X) if self.typed else block, new], axis=1)
 
-    def _predictions(self, X: pd.DataFrame) -> Array:
-        """Mean, and lower and upper of each level."""
-        model, n = self.stored.model, len(X)
-        intervals = model.predict_interval(X, self.levels)
-        # One level after the other, its lower end first.
-        ends = intervals.transpose(0, 2, 1).reshape(n, -1)
-        return np.column_stack([np.asarray(model.predict(X)), ends])
-
     def _names(self) -> list[str]:
         ends = [
             f"{end}_{level:g}" if len(self.levels) > 1 else end
@@ -80,13 +60,12 @@ class Predictor:
         ]
         return [f"{self.prefix}{name}" for name in ("mean", *ends)]
 
-    def _check_names(self, block: pd.DataFrame, names: list[str]) -> None:
-        taken = [name for name in names if name in block.columns]
-        if taken:
-            raise TableError(
-                f"{self.path} already has a column {listed(taken)}: name the new ones "
-                "differently with --prefix"
-            )
+    def _predictions(self, X: pd.DataFrame) -> Array:
+        model = self.stored.model
+        intervals = model.predict_interval(X, self.levels)
+        # One level after the other, its lower end first.
+        ends = intervals.transpose(0, 2, 1).reshape(len(X), -1)
+        return np.column_stack([np.asarray(model.predict(X)), ends])
 
     def _refuse_missing(self, X: pd.DataFrame, complete: Mask) -> None:
         first = int(np.argmin(complete))
@@ -94,6 +73,6 @@ class Predictor:
         raise RowError(
             "",
             int(X.index[first]),
-            f" of {self.path} has no value in {lacking}: fill it in, or give --skip-missing to "
-            "leave the new columns empty there",
+            f" of {self.file.name} has no value in {lacking}: fill it in, or give --skip-missing "
+            "to leave the new columns empty there",
         )
