@@ -20,28 +20,21 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils import check_array
 
 from sosbands.persistence.kinds import (
+    COLUMNS,
     Attributes,
     check,
-    columns_of,
     made_anew,
     numbers,
     set_columns,
 )
 from sosbands.persistence.trees import checked_depth, checked_nodes
 
-FITTED = frozenset(
-    {
-        "n_features_in_",
-        "feature_names_in_",
-        "is_categorical_",
-        "_preprocessor",
-        "_baseline_prediction",
-        "_predictors",
-        "do_early_stopping_",
-        "train_score_",
-        "validation_score_",
-    }
-)
+# What a model tells of its training and nothing follows from.
+_TOLD = ("do_early_stopping_", "train_score_", "validation_score_")
+FITTED = COLUMNS | {
+    *("is_categorical_", "_preprocessor", "_baseline_prediction", "_predictors"),
+    *_TOLD,
+}
 # A row of zeros is made for each column.
 _MOST_COLUMNS = 1 << 20
 # The categories of a column are bits of so many words; more of them there cannot be.
@@ -74,8 +67,7 @@ def hist_gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "_predictors" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
-    set_columns(model, attributes, n_features)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     categories = attributes.get("_preprocessor")
     categorical = np.zeros(n_features, dtype=bool)
     model.is_categorical_ = model._preprocessor = model._is_categorical_remapped = None
@@ -97,7 +89,7 @@ def hist_gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model._baseline_prediction, model._predictors = start, stages
     model._loss = model._get_loss(sample_weight=None)
     model.n_trees_per_iteration_ = 1
-    for name in ("do_early_stopping_", "train_score_", "validation_score_"):
+    for name in _TOLD:
         setattr(model, name, attributes.get(name))
     return model
 

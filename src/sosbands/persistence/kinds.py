@@ -1,6 +1,6 @@
 """How an object of a listed type is made of its attributes.
 
-A `Kind` belongs to each type on the list (see `types`). It says which attributes a file holds and
+A `Kind` belongs to each type on the list (see `listed_types`). It says which attributes a file holds and
 which function makes the object: no type is listed without one.
 """
 
@@ -24,36 +24,24 @@ _OF_A_MACHINE = {"memory": None, "n_jobs": None}
 # What estimators keep of their training and do not need to predict; most of it belongs to
 # compiled code or has one entry for each training row.
 _OF_TRAINING = {
-    "_base_loss",
-    "_optimizer",
-    "_random_state",
-    "_rng",
-    "_sklearn_version",
-    "cv_results_",
-    "oob_prediction_",
-    "outliers_",
+    *("_base_loss", "_optimizer", "_random_state", "_rng", "_sklearn_version"),
+    *("cv_results_", "oob_prediction_", "outliers_"),
 }
+# What fitted estimators of scikit-learn know of the columns.
+COLUMNS = frozenset({"n_features_in_", "feature_names_in_"})
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A type, and how its objects come out of a file.
-
-    Attributes
-    ----------
-    type : type
-    make : callable
-        (type, attributes) ↦ the object, once the attributes are known to be harmless.
-    fitted : frozenset of str or None
-        The attributes that a file holds beside the parameters of the constructor; None for all
-        but those of training.
-    without : frozenset of str
-        Parameters that a file does not hold: `make` knows them, or only training needs them.
-    """
+    """A type, and how its objects come out of a file."""
 
     type: Any
+    # (type, attributes) ↦ the object, once the attributes are known to be harmless.
     make: Maker
+    # The attributes that a file holds beside the parameters of the constructor; None for all but
+    # those of training.
     fitted: frozenset[str] | None = None
+    # Parameters that a file does not hold: `make` knows them, or only training needs them.
     without: frozenset[str] = frozenset()
 
     @property
@@ -80,10 +68,13 @@ def parameters(kind: type) -> Mapping[str, Any]:
 
 def plain(kind: type, attributes: Attributes) -> Any:
     """An estimator that needs Python and NumPy alone: these check whatever they are given."""
-    item: Any = object.__new__(kind)
     for name in attributes:
         _check_name(kind, name)
-    vars(item).update(_with_defaults(kind, attributes))
+    known = parameters(kind).items()
+    # Of parameters that another version of scikit-learn did not have.
+    defaults = {name: value for name, value in known if value is not inspect.Parameter.empty}
+    item: Any = object.__new__(kind)
+    vars(item).update({**defaults, **attributes, **_machine(kind)})
     check_parameters(item)
     return item
 
@@ -121,15 +112,15 @@ def columns_of(attributes: Attributes, *, most: int) -> int:
     return whole(attributes.get("n_features_in_"), "n_features_in_", least=1, most=most)
 
 
-def set_columns(item: Any, attributes: Attributes, number: int) -> None:
-    """The number of columns, and their names if they have any."""
-    item.n_features_in_ = number
+def set_columns(item: Any, attributes: Attributes, *, most: int) -> int:
+    """Set, and give back, the number of columns; set their names if they have any."""
+    item.n_features_in_ = columns_of(attributes, most=most)
     names = attributes.get("feature_names_in_")
     if names is not None:
-        check(
-            isinstance(names, np.ndarray) and names.shape == (number,), "columns must have a name"
-        )
+        named = isinstance(names, np.ndarray) and names.shape == (item.n_features_in_,)
+        check(named, "columns must have a name")
         item.feature_names_in_ = names
+    return int(item.n_features_in_)
 
 
 def numbers(value: Any, what: str, *, ndim: int, kinds: str = "f") -> Any:
@@ -139,13 +130,6 @@ def numbers(value: Any, what: str, *, ndim: int, kinds: str = "f") -> Any:
         seen = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
         raise ModelFileError(f"{what} must be numbers in {ndim} dimensions, got {seen!r}")
     return value
-
-
-def _with_defaults(kind: type, attributes: Attributes) -> Attributes:
-    """Parameters that another version of scikit-learn did not have get their defaults."""
-    known = parameters(kind)
-    absent = {name: value for name, value in known.items() if value is not inspect.Parameter.empty}
-    return {**absent, **attributes, **_machine(kind)}
 
 
 def _machine(kind: type) -> Attributes:

@@ -60,7 +60,7 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.scale_inputs import Difficulty, GuessedScale, ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.persistence import band_parts, boosting, rebuilt, trees
-from sosbands.persistence.kinds import Kind, plain
+from sosbands.persistence.kinds import COLUMNS, Kind, plain
 
 # They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
 # list can be seen at once.
@@ -144,7 +144,7 @@ _CHECKED = (
     Kind(kernel_ridge.KernelRidge, rebuilt.kernel_ridge),
     Kind(preprocessing.OneHotEncoder, rebuilt.one_hot, rebuilt.ENCODER_FITTED),
     Kind(linear_model.PoissonRegressor, rebuilt.generalized_linear),
-    Kind(preprocessing.PolynomialFeatures, rebuilt.polynomial, rebuilt.POLYNOMIAL_FITTED),
+    Kind(preprocessing.PolynomialFeatures, rebuilt.polynomial, COLUMNS),
     Kind(linear_model.TweedieRegressor, rebuilt.generalized_linear),
 )
 

@@ -15,6 +15,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Status
 from sosbands.persistence.boosting import categories_of
+from sosbands.persistence.kinds import Kind
 from sosbands.persistence.listed_types import kind_of
 
 
@@ -38,10 +39,7 @@ class _Copy:
     def _copied(self, item: Any) -> Any:
         kind = kind_of(item)
         if kind is not None:
-            twin = object.__new__(type(item))
-            kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
-            vars(twin).update({name: self.of(value) for name, value in kept.items()})
-            return twin
+            return self._twin(item, kind)
         if isinstance(item, np.ndarray) and item.dtype == object:
             return self._objects(item)
         if type(item) in (list, tuple):
@@ -52,6 +50,12 @@ class _Copy:
             return item.name  # so that its advice may be put better
         generator = isinstance(item, np.random.RandomState | np.random.Generator)
         return None if generator else item
+
+    def _twin(self, item: Any, kind: Kind) -> Any:
+        twin = object.__new__(type(item))
+        kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
+        vars(twin).update({name: self.of(value) for name, value in kept.items()})
+        return twin
 
     def _objects(self, items: NDArray[Any]) -> NDArray[Any]:
         made = np.empty(items.shape, dtype=object)

@@ -1,8 +1,8 @@
 """From the tree of a model file to its objects, once every name in it has been judged.
 
-Nothing is called but the makers of listed types (see `types`), and what the user trusts. Arrays are
-made once for each member of the archive, so that they take no more memory than the file; the depth
-of the tree is bounded.
+Nothing is called but the makers of listed types (see `listed_types`), and what the user trusts.
+Arrays are made once for each member of the archive, so that they take no more memory than the file;
+the depth of the tree is bounded.
 """
 
 from __future__ import annotations
@@ -36,15 +36,8 @@ class Reader:
     """Objects of one file; what has the same number in the tree is one object.
 
     Such an object is described in full wherever it appears. Otherwise a short tree could stand for
-    a model whose parts ask each other without end.
-
-    Parameters
-    ----------
-    arrays : mapping
-        The members of the archive that hold arrays.
-    n_nodes : int
-        How many nodes the text of the tree has; the objects have no more, however they are shared.
-    trusted : frozenset of str
+    a model whose parts ask each other without end. For the same reason all objects together have no
+    more nodes than the text of the tree, `n_nodes`, however they are shared.
     """
 
     def __init__(self, arrays: Mapping[str, bytes], n_nodes: int, trusted: frozenset[str]) -> None:
@@ -103,11 +96,10 @@ class Reader:
         return made
 
     def _read(self, node: Node) -> Any:
-        loader, name = node["__loader__"], name_of(node)
-        way = self._ways.get(loader) if isinstance(loader, str) else None
-        if way is None:
+        loader = node["__loader__"]
+        if not isinstance(loader, str) or loader not in self._ways:
             raise ModelFileError(f"nothing in a model is made by {loader!r}")
-        return way(node, name)
+        return self._ways[loader](node, name_of(node))
 
     def _list(self, node: Node, name: str) -> list[Any]:
         return [self.read(item) for item in _listed(node.get("content"))]
@@ -160,18 +152,12 @@ class Reader:
         return array[()]
 
     def _objects(self, node: Node) -> NDArray[Any]:
-        """An array of objects, from lists in lists."""
-        shape = self.read(node.get("shape"))
+        """An array of objects in one or two dimensions, from lists in lists."""
+        shape, content = self.read(node.get("shape")), _listed(node.get("content"))
         whole = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
-        if not whole or not 1 <= len(shape) <= 2:
+        if not whole or len(shape) not in (1, 2):
             raise ModelFileError(f"an array of objects cannot have the shape {shape!r}")
-        rows = [_listed(node.get("content"))]
-        if len(shape) == 2:
-            rows = [_listed(row.get("content")) for row in rows[0] if is_node(row)]
-        counts = {len(row) for row in rows}
-        if counts - {shape[-1]} or (len(shape) == 2 and len(rows) != shape[0]):
-            raise ModelFileError(f"an array of objects does not fill its shape {shape!r}")
-        items = [self.read(item) for row in rows for item in row]
+        items = [self.read(item) for row in _rows(content, shape) for item in row]
         array: NDArray[Any] = np.empty(len(items), dtype=object)
         for place, item in enumerate(items):
             array[place] = item
@@ -217,6 +203,17 @@ def _listed(items: Any) -> list[Any]:
     if not isinstance(items, list):
         raise ModelFileError(f"a list was expected, got {type(items).__name__}")
     return items
+
+
+def _rows(content: list[Any], shape: tuple[int, ...]) -> list[list[Any]]:
+    """The nodes of an array of objects in rows, of which one dimension has a single one."""
+    rows = [content]
+    if len(shape) == 2:
+        rows = [_listed(row.get("content")) for row in content if is_node(row)]
+    lengths = {len(row) for row in rows}
+    if lengths - {shape[-1]} or (len(shape) == 2 and len(rows) != shape[0]):
+        raise ModelFileError(f"an array of objects does not fill its shape {shape!r}")
+    return rows
 
 
 def _key(kind: Any, key: str) -> Any:

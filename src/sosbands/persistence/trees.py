@@ -17,9 +17,9 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from sosbands.persistence.archive import ModelFileError
 from sosbands.persistence.kinds import (
+    COLUMNS,
     Attributes,
     check,
-    columns_of,
     made_anew,
     numbers,
     plain,
@@ -27,11 +27,9 @@ from sosbands.persistence.kinds import (
     whole,
 )
 
-TREE_FITTED = frozenset({"n_features_in_", "feature_names_in_", "max_features_", "tree_"})
-FOREST_FITTED = frozenset({"n_features_in_", "feature_names_in_", "estimators_", "oob_score_"})
-BOOSTING_FITTED = frozenset(
-    {"n_features_in_", "feature_names_in_", "max_features_", "init_", "estimators_", "train_score_"}
-)
+TREE_FITTED = COLUMNS | {"max_features_", "tree_"}
+FOREST_FITTED = COLUMNS | {"estimators_", "oob_score_"}
+BOOSTING_FITTED = COLUMNS | {"max_features_", "init_", "estimators_", "train_score_"}
 # Columns of float32 rows beyond these would not fit into the memory of any machine.
 _MOST_COLUMNS = 1 << 31
 
@@ -95,10 +93,9 @@ def decision_tree(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "tree_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     tree = attributes["tree_"]
     check(type(tree) is Tree and tree.n_features == n_features, "trees disagree on the columns")
-    set_columns(model, attributes, n_features)
     model.max_features_ = attributes.get("max_features_")
     model.n_outputs_, model.tree_ = 1, tree
     return model
@@ -109,11 +106,10 @@ def forest(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     trees = attributes["estimators_"]
     check(isinstance(trees, list) and trees, "a forest has no trees")
     _check_members(trees, n_features)
-    set_columns(model, attributes, n_features)
     model.n_outputs_, model.estimators_, model.estimator_ = 1, trees, model.estimator
     if "oob_score_" in attributes:
         model.oob_score_ = attributes["oob_score_"]
@@ -125,7 +121,7 @@ def gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     stages, start = attributes["estimators_"], attributes.get("init_")
     check(
         isinstance(stages, np.ndarray) and stages.dtype == object and len(stages),
@@ -140,7 +136,6 @@ def gradient_boosting(kind: type, attributes: Attributes) -> Any:
             f"gradient boosting must start with a constant, got {type(start).__name__}: fit it "
             "with init=None or init='zero'"
         )
-    set_columns(model, attributes, n_features)
     model._loss = model._get_loss(sample_weight=None)
     model.n_trees_per_iteration_, model.n_estimators_ = 1, len(stages)
     model.estimators_, model.init_ = stages, start
