@@ -1,3 +1,6 @@
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,9 +42,9 @@ def test_numbers_can_be_taken_for_names():
     assert columns(extra=extra, categorical=["floor"]).categories["floor"] == ("1", "2")
 
 
-def test_columns_survive_as_plain_lists():
+def test_columns_survive_as_json():
     found = columns()
-    assert Columns.from_dict(found.to_dict()) == found
+    assert Columns.from_dict(json.loads(json.dumps(asdict(found)))) == found
 
 
 @pytest.mark.parametrize(

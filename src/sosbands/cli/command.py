@@ -33,7 +33,7 @@ class Command(click.Command):
                 is_flag=True,
                 expose_value=False,
                 is_eager=True,
-                callback=_remember,
+                callback=lambda ctx, param, value: ctx.meta.update(verbose=value),
                 help="Say more, and show where an error comes from.",
             )
         )
@@ -53,7 +53,10 @@ class Command(click.Command):
         except (ValueError, ImportError, OSError) as error:
             if is_verbose():
                 traceback.print_exc()
-            raise click.ClickException(_sentence(error)) from error
+            sentence = _one_line(str(error))
+            if isinstance(error, OSError) and error.strerror and error.filename:
+                sentence = f"{error.filename}: {error.strerror}"
+            raise click.ClickException(sentence) from error
 
 
 def is_verbose() -> bool:
@@ -85,10 +88,6 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    ctx.meta["verbose"] = value
-
-
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     """Those for users, each once; all others with --verbose."""
@@ -106,12 +105,6 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Found unknown categories")
         warnings.showwarning = show
         yield
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return _one_line(str(error))
 
 
 def _one_line(text: str) -> str:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, aligned, say
-
-if TYPE_CHECKING:
-    from sosbands.cli.table_file import TableFile
+from sosbands.cli.options import LEVEL, option
+from sosbands.cli.table_file import TableFile
 
 
 @click.command(cls=Command, example="sosbands compare demo.csv --target y")
 @options.data_argument
 @options.training_options
 @options.estimator_option
-@click.option(
-    "--level",
-    type=options.LEVEL,
-    metavar="P",
-    default=0.9,
-    show_default=True,
-    help="Of the intervals.",
-)
+@option("--level", type=LEVEL, metavar="P", default=0.9, help="Of the intervals.")
 @options.json_option
 @options.seed_option
 @options.jobs_option

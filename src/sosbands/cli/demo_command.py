@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sosbands.cli.command import Command, aligned
+from sosbands.cli.options import option
 
 if TYPE_CHECKING:
     from sosbands.datasets import Case
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="sosbands demo")
-@click.option(
+@option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
     default=".",

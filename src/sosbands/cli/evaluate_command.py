@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
 
 import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, aligned
-
-if TYPE_CHECKING:
-    from sosbands.cli.table_file import TableFile
+from sosbands.cli.table_file import TableFile
 
 
 @click.command(cls=Command, example="sosbands evaluate band.skops demo_new.csv --level 0.8")
@@ -43,7 +40,7 @@ def evaluate(
     from sosbands.cli.models import load_model
     from sosbands.evaluation import evaluate as judge
 
-    stored = load_model(model, trust).predicting(target)
+    stored = load_model(model, trust, target=target)
     rows = read_labelled(data, stored.columns, drop_missing=drop_missing)
     found = judge(stored.model, rows.X, rows.y, confidence_level=level or stored.level)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,12 @@ import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, aligned
+from sosbands.cli.options import LEVEL, Output, option
+from sosbands.cli.table_file import TableFile
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
     from sosbands.cli.labelled_rows import LabelledRows
-    from sosbands.cli.table_file import TableFile
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
@@ -24,39 +26,34 @@ _TOLD = 20  # columns of categories that the summary names
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @options.data_argument
-@click.option(
-    "--out", required=True, type=options.Output(), metavar="MODEL", help="The file to write."
-)
+@option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
 @options.training_options
 @options.estimator_option
-@click.option(
+@option(
     "--level",
-    type=options.LEVEL,
+    type=LEVEL,
     metavar="P",
     default=0.9,
-    show_default=True,
     help="Judge the model at this level; others can be had later.",
 )
-@click.option(
+@option(
     "--calibration",
     type=click.Choice(["split", "cv+", "localized"]),
     default="split",
     metavar="KIND",
-    show_default=True,
     help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
 )
-@click.option(
+@option(
     "--symmetric/--two-sided",
     default=None,
     show_default="as the data say",
     help="As wide below as above, or each for itself.",
 )
-@click.option(
+@option(
     "--test-size",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="SHARE",
     default=0.2,
-    show_default=True,
     help="The share of the rows that only judge the model; 0 to learn from all.",
 )
 @options.seed_option
@@ -103,7 +100,7 @@ def fit(
         model,
         out,
         trusted=trust,
-        columns=rows.columns.to_dict(),
+        columns=asdict(rows.columns),
         level=level,
         data=Path(data.path).name,
         summary=summary,
@@ -128,12 +125,13 @@ def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, In
 def _summary(
     model: BandRegressor, rows: LabelledRows, test: Indices, level: float
 ) -> dict[str, str]:
-    n, certificate = len(rows.y), model.certificate_
+    n, certificate, around = len(rows.y), model.certificate_, model.estimator
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
     if model.calibration == "cv+":
         parts = f"{model.n_train_} learn and calibrate"
     dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
-    mean = "a kernel mean" if model.estimator is None else type(_last(model.estimator)).__name__
+    regressor = around[-1] if hasattr(around, "steps") else around
+    mean = "a kernel mean" if around is None else type(regressor).__name__
     sides = "symmetric" if model.symmetric_ else "two-sided"
     return {
         "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
@@ -168,8 +166,3 @@ def _columns(rows: LabelledRows) -> str:
     some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
     listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
     return f"{numeric} of numbers, {len(known)} of categories: {listed}"
-
-
-def _last(estimator: Any) -> Any:
-    """The regressor of a pipeline."""
-    return estimator[-1] if hasattr(estimator, "steps") else estimator

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from sosbands.cli.command import METADATA
 from sosbands.cli.table_columns import Columns
 from sosbands.estimator import BandRegressor
+from sosbands.persistence import ModelFileError, describe, load, save
 from sosbands.quoting import quoted
 
 
@@ -21,21 +23,14 @@ class StoredModel:
     columns: Columns
     level: float
 
-    def predicting(self, target: str | None) -> StoredModel:
-        """The same, of another target if there is one."""
-        if target is None:
-            return self
-        return replace(self, columns=replace(self.columns, target=target))
 
+def load_model(path: str, trusted: Sequence[str], *, target: str | None = None) -> StoredModel:
+    """What `fit` saved; or a model saved from Python, if it was trained on named columns.
 
-def load_model(path: str, trusted: Sequence[str]) -> StoredModel:
-    """What `fit` saved; or a model saved from Python, if it was trained on named columns."""
-    from sosbands.persistence import ModelFileError, describe, load
-
-    try:
+    A `target` takes the place of the one that `fit` was told.
+    """
+    with _naming_options():
         model = load(path, trusted=trusted)
-    except ModelFileError as error:
-        raise ValueError(_as_option(error)) from error
     if not isinstance(model, BandRegressor):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, and commands need a BandRegressor: use it in "
@@ -43,14 +38,16 @@ def load_model(path: str, trusted: Sequence[str]) -> StoredModel:
             "one that has the steps of a pipeline as band_transformer"
         )
     known = describe(path)["metadata"].get(METADATA)
-    if known is not None:
-        return StoredModel(model, Columns.from_dict(known["columns"]), known["level"])
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
+    if known is not None:
+        columns, level = Columns.from_dict(known["columns"]), known["level"]
+    elif names is not None:
+        columns, level = Columns(tuple(names)), 0.9
+    else:
         raise ValueError(
             f"{path} was saved from Python and does not name its columns: train it on a DataFrame"
         )
-    return StoredModel(model, Columns(tuple(names)), 0.9)
+    return StoredModel(model, replace(columns, target=target or columns.target), level)
 
 
 def make_estimator(path: str | None, seed: int) -> Any:
@@ -96,14 +93,15 @@ def fresh_model(columns: Columns, estimator: str | None, **parameters: Any) -> B
 
 def save_model(model: BandRegressor, path: str, *, trusted: Sequence[str], **known: Any) -> None:
     """Keep a model and what is known of it."""
-    from sosbands.persistence import ModelFileError, save
-
-    try:
+    with _naming_options():
         save(model, path, metadata={METADATA: known}, trusted=trusted)
-    except ModelFileError as error:
-        raise ValueError(_as_option(error)) from error
 
 
-def _as_option(error: ValueError) -> str:
+@contextmanager
+def _naming_options() -> Iterator[None]:
     """What the library says, with an option in place of its argument."""
-    return str(error).replace("pass trusted=", "give --trust for each of ")
+    try:
+        yield
+    except ModelFileError as error:
+        said = str(error).replace("pass trusted=", "give --trust for each of ")
+        raise ValueError(said) from error

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from sosbands.cli.table_file import CsvFormat, TableFile
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+option = partial(click.option, show_default=True)
 LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
@@ -30,27 +33,19 @@ class Output(click.Path):
 def reading_options(body: Callable[..., Any]) -> Callable[..., Any]:
     """How CSV files are written; the body of the command gets a `TableFile` as `data`."""
 
-    @click.option(
+    @option(
         "--sep",
         metavar="CHAR",
         show_default="a comma; in .tsv files a tab",
         help="What is between two cells of a CSV file.",
     )
-    @click.option(
-        "--decimal", default=".", metavar="CHAR", show_default=True, help="As in 3.14, or 3,14."
-    )
-    @click.option(
-        "--thousands", default="", metavar="CHAR", show_default="none", help="As in 1,000."
-    )
-    @click.option(
-        "--encoding", default="utf-8", metavar="NAME", show_default=True, help="Of a CSV file."
-    )
+    @option("--decimal", default=".", metavar="CHAR", help="As in 3.14, or 3,14.")
+    @option("--thousands", default="", metavar="CHAR", show_default="none", help="As in 1,000.")
+    @option("--encoding", default="utf-8", metavar="NAME", help="Of a CSV file.")
     @wraps(body)
     def command(
         *, data: str, sep: str | None, decimal: str, thousands: str, encoding: str, **others: Any
     ) -> Any:
-        from sosbands.cli.table_file import CsvFormat, TableFile
-
         between = "\t" if sep == r"\t" else sep  # which shells make hard to type
         form = CsvFormat(between, encoding, decimal, thousands)
         return body(data=TableFile(data, form), **others)
@@ -60,28 +55,26 @@ def reading_options(body: Callable[..., Any]) -> Callable[..., Any]:
 
 def training_options(body: F) -> F:
     """Which columns and rows train a model; the body passes them on to `read_training`."""
-    for option in (
+    for decorate in (
         drop_missing_option,
-        click.option(
+        option(
             "--max-categories",
             type=click.IntRange(1),
             metavar="N",
             show_default="100, at most half of the rows",
             help="Refuse columns of text with more.",
         ),
-        click.option(
-            "--groups", metavar="COL", help="Keep rows with the same value here together."
-        ),
-        click.option(
+        option("--groups", metavar="COL", help="Keep rows with the same value here together."),
+        option(
             "--categorical",
             multiple=True,
             metavar="COL",
             help="Take the numbers of this column for names.",
         ),
-        click.option("--drop", multiple=True, metavar="COL", help="Do not use this column."),
-        click.option("--target", required=True, metavar="COL", help="The column to predict."),
+        option("--drop", multiple=True, metavar="COL", help="Do not use this column."),
+        option("--target", required=True, metavar="COL", help="The column to predict."),
     ):
-        body = option(body)  # the last one comes first in the help
+        body = decorate(body)  # the last one comes first in the help
     return body
 
 
@@ -98,31 +91,26 @@ data_argument = click.argument(
     "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
 )
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
-drop_missing_option = click.option(
+drop_missing_option = option(
     "--drop-missing", is_flag=True, help="Leave rows with missing values out."
 )
-estimator_option = click.option(
+estimator_option = option(
     "--estimator",
     metavar="IMPORT",
     show_default="a kernel mean",
     callback=_find_own_modules,
     help="The model to put intervals around, such as sklearn.svm.SVR or own_module:make_model.",
 )
-seed_option = click.option(
-    "--seed", type=int, metavar="N", default=0, show_default=True, help="Same seed, same result."
-)
-jobs_option = click.option(
-    "--jobs", type=int, metavar="N", default=1, show_default=True, help="Processes; -1: all cores."
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
-# Of a model that is judged: what `fit` was told, if nothing else is said.
-level_option = click.option(
+seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
+jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
+level_option = option(
     "--level", type=LEVEL, metavar="P", show_default="as in fit", help="Of the intervals."
 )
-target_option = click.option(
+target_option = option(
     "--target", metavar="COL", show_default="as in fit", help="The column to predict."
 )
-trust_option = click.option(
+trust_option = option(
     "--trust",
     multiple=True,
     metavar="TYPE",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, say, say_while_working
-
-if TYPE_CHECKING:
-    from sosbands.cli.table_file import TableFile
+from sosbands.cli.options import LEVEL, Output, option
+from sosbands.cli.table_file import TableFile
 
 
 @click.command(
@@ -18,25 +15,31 @@ if TYPE_CHECKING:
 )
 @options.model_argument
 @options.data_argument
-@click.option(
+@option(
     "--level",
     "levels",
-    type=options.LEVEL,
+    type=LEVEL,
     metavar="P",
     multiple=True,
     show_default="as in fit",
     help="Of the intervals; several give lower_0.8, upper_0.8 and so on.",
 )
-@click.option(
+@option(
     "--out",
-    type=options.Output(),
+    type=Output(),
     default="-",
     metavar="PRED",
     show_default="standard output",
     help="A CSV or Parquet file.",
 )
-@click.option("--prefix", default="", metavar="TEXT", help="Before the names of the new columns.")
-@click.option(
+@option(
+    "--prefix",
+    default="",
+    metavar="TEXT",
+    show_default=False,
+    help="Before the names of the new columns.",
+)
+@option(
     "--skip-missing", is_flag=True, help="Leave the new columns empty where inputs are missing."
 )
 @options.trust_option
@@ -58,7 +61,6 @@ def predict(
     """
     from sosbands.cli.models import load_model
     from sosbands.cli.new_columns import NewColumns
-    from sosbands.cli.table_file import TableFile
     from sosbands.cli.table_reading import naming_lines, read_blocks
     from sosbands.cli.table_writing import writer
     from sosbands.quoting import listed, quoted

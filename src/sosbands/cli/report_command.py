@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command
-
-if TYPE_CHECKING:
-    from sosbands.cli.table_file import TableFile
+from sosbands.cli.options import Output, option
+from sosbands.cli.table_file import TableFile
 
 
 @click.command(cls=Command, example="sosbands report band.skops demo_new.csv --out report.html")
 @options.model_argument
 @options.data_argument
-@click.option(
-    "--out", required=True, type=options.Output(), metavar="HTML", help="The page to write."
-)
-@click.option("--title", help="Of the page.")
+@option("--out", required=True, type=Output(), metavar="HTML", help="The page to write.")
+@option("--title", help="Of the page.")
 @options.level_option
 @options.target_option
 @options.drop_missing_option
@@ -45,7 +40,7 @@ def report(
     from sosbands.cli.models import load_model
     from sosbands.report import write_report
 
-    stored = load_model(model, trust).predicting(target)
+    stored = load_model(model, trust, target=target)
     rows = read_labelled(data, stored.columns, drop_missing=drop_missing)
     level = level or stored.level
     write_report(stored.model, rows.X, rows.y, out, confidence_level=level, title=title)

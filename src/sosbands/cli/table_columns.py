@@ -79,14 +79,9 @@ class Columns:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Columns:
-        """What `to_dict` made."""
+        """What `dataclasses.asdict` made, tuples or lists."""
         known = {name: tuple(kinds) for name, kinds in stored["categories"].items()}
         return cls(tuple(stored["inputs"]), known, stored["target"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and strings."""
-        known = {name: list(kinds) for name, kinds in self.categories.items()}
-        return {"inputs": list(self.inputs), "categories": known, "target": self.target}
 
     def read_inputs(self, table: pd.DataFrame, file: TableFile) -> pd.DataFrame:
         """The inputs in the order of training, numbers and strings; NaN or None where missing."""

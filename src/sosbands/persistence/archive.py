@@ -74,25 +74,22 @@ def _check_entries(archive: ZipFile, size: int) -> None:
         raise ModelFileError(f"a model file holds {_MANIFEST} and {_SCHEMA}, this one does not")
     if len(set(names)) < len(names):
         raise ModelFileError("two members of the archive have the same name")
-    texts = [entry for entry in archive.infolist() if entry.filename in _TEXTS]
-    arrays = [entry for entry in archive.infolist() if entry.filename not in _TEXTS]
-    for entry in texts:
-        _check_entry(entry, {ZIP_STORED, ZIP_DEFLATED})
-    for entry in arrays:
-        if not _ARRAY_NAME.fullmatch(entry.filename):
-            raise ModelFileError(f"a model file has no member called {entry.filename!r}")
-        _check_entry(entry, {ZIP_STORED})
-    largest = max(entry.file_size for entry in texts)
-    claimed = sum(entry.file_size for entry in arrays)
-    if largest > _LARGEST_RATIO * size + _FREE or claimed > size:
+    for entry in archive.infolist():
+        _check_entry(entry)
+    largest = max(archive.getinfo(name).file_size for name in _TEXTS)
+    arrays = sum(part.file_size for part in archive.infolist() if part.filename not in _TEXTS)
+    if largest > _LARGEST_RATIO * size + _FREE or arrays > size:
         raise ModelFileError(f"its members claim to be far larger than the file of {size} bytes")
 
 
-def _check_entry(entry: ZipInfo, compressions: set[int]) -> None:
+def _check_entry(entry: ZipInfo) -> None:
+    name, text = entry.filename, entry.filename in _TEXTS
+    if not text and not _ARRAY_NAME.fullmatch(name):
+        raise ModelFileError(f"a model file has no member called {name!r}")
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ModelFileError(f"the member {entry.filename!r} is a symbolic link")
-    if entry.compress_type not in compressions:
-        raise ModelFileError(f"the member {entry.filename!r} is compressed as in no model file")
+        raise ModelFileError(f"the member {name!r} is a symbolic link")
+    if entry.compress_type not in ((ZIP_STORED, ZIP_DEFLATED) if text else (ZIP_STORED,)):
+        raise ModelFileError(f"the member {name!r} is compressed as in no model file")
 
 
 def _manifest(archive: ZipFile) -> dict[str, Any]:

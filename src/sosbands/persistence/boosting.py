@@ -19,14 +19,7 @@ from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils import check_array
 
-from sosbands.persistence.kinds import (
-    COLUMNS,
-    Attributes,
-    check,
-    made_anew,
-    numbers,
-    set_columns,
-)
+from sosbands.persistence.kinds import COLUMNS, Attributes, check, made_anew, numbers, set_columns
 from sosbands.persistence.trees import checked_depth, checked_nodes
 
 # What a model tells of its training and nothing follows from.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
+from sosbands.persistence.replacing import replacing
 
 if TYPE_CHECKING:
     from sosbands.persistence.schema import Audit
@@ -65,8 +66,6 @@ def save(
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: give the name of a file in it")
     data = _written(model, dict(metadata or {}), _names(trusted))
-    from sosbands.persistence.replacing import replacing
-
     with replacing(fspath(path)) as temporary:
         Path(temporary).write_bytes(data)
 
@@ -217,23 +216,23 @@ def _places(names: Mapping[str, str]) -> str:
 
 def _check_versions(manifest: Mapping[str, Any]) -> str:
     """The scikit-learn that wrote the file; one from the future is refused."""
-    original = str(manifest["versions"]["scikit-learn"])
-    if _numbers(original)[0] > _numbers(version("scikit-learn"))[0]:
+    original, current = str(manifest["versions"]["scikit-learn"]), version("scikit-learn")
+    if _minor(original)[0] > _minor(current)[0]:
         raise ModelFileError(
-            f"the model was saved with scikit-learn {original}, this is "
-            f"{version('scikit-learn')}: upgrade scikit-learn"
+            f"the model was saved with scikit-learn {original}, this is {current}: upgrade "
+            "scikit-learn"
         )
     return original
 
 
 def _warn_of_version(model: Any, original: str) -> None:
-    current = version("scikit-learn")
-    if _numbers(original) != _numbers(current):
-        from sklearn.exceptions import InconsistentVersionWarning
+    from sklearn.exceptions import InconsistentVersionWarning
 
+    name, current = type(model).__name__, version("scikit-learn")
+    if _minor(original) != _minor(current):
         warnings.warn(
             InconsistentVersionWarning(
-                estimator_name=type(model).__name__,
+                estimator_name=name,
                 current_sklearn_version=current,
                 original_sklearn_version=original,
             ),
@@ -241,7 +240,7 @@ def _warn_of_version(model: Any, original: str) -> None:
         )
 
 
-def _numbers(text: str) -> tuple[int, int]:
+def _minor(text: str) -> tuple[int, int]:
     major, minor = text.split(".")[:2]
     return int(major), int(minor)
 

@@ -1,7 +1,7 @@
 """How an object of a listed type is made of its attributes.
 
-A `Kind` belongs to each type on the list (see `listed_types`). It says which attributes a file holds and
-which function makes the object: no type is listed without one.
+A `Kind` belongs to each type on the list (see `listed_types`). It says which attributes a file
+holds and which function makes the object: no type is listed without one.
 """
 
 from __future__ import annotations

@@ -49,20 +49,22 @@ class Reader:
         self._depth = 0
         self._bytes_left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
         self._nodes_left = n_nodes
+        # The audit has compared the names with the list for each of these loaders.
         self._ways: dict[str, Callable[[Node, str], Any]] = {
             "ConstructorFromReduceNode": self._constructed,
-            "DTypeNode": self._dtype,
+            "DTypeNode": lambda node, name: np.asarray(self.read(node.get("content"))).dtype,
             "DictNode": self._dictionary,
-            "FunctionNode": self._function,
+            "FunctionNode": lambda node, name: FUNCTIONS.get(name) or self._imported(name),
             "JsonNode": _scalar,
-            "ListNode": self._list,
+            "ListNode": lambda node, name: self._list(node),
             "NdArrayNode": self._array,
             "ObjectNode": self._object,
             "SliceNode": _slice,
             "TreeNode": self._tree,
-            "TupleNode": self._tuple,
-            "TypeNode": self._type,
-            **dict.fromkeys(RANDOM, _nothing),
+            "TupleNode": lambda node, name: tuple(self._list(node)),
+            "TypeNode": lambda node, name: SCALARS.get(name) or self._imported(name),
+            # In the place of a generator of random numbers.
+            **dict.fromkeys(RANDOM, lambda node, name: None),
         }
 
     def read(self, node: Any) -> Any:
@@ -82,7 +84,10 @@ class Reader:
             self._made[number] = _UNFINISHED, 0
         before = self._nodes_left
         self._depth += 1
-        made = self._counted(self._read(node), 1)
+        loader = node["__loader__"]
+        if not isinstance(loader, str) or loader not in self._ways:
+            raise ModelFileError(f"nothing in a model is made by {loader!r}")
+        made = self._counted(self._ways[loader](node, name_of(node)), 1)
         self._depth -= 1
         if numbered:
             self._made[number] = made, before - self._nodes_left
@@ -95,30 +100,12 @@ class Reader:
             raise ModelFileError("its objects share parts far more often than those of models")
         return made
 
-    def _read(self, node: Node) -> Any:
-        loader = node["__loader__"]
-        if not isinstance(loader, str) or loader not in self._ways:
-            raise ModelFileError(f"nothing in a model is made by {loader!r}")
-        return self._ways[loader](node, name_of(node))
-
-    def _list(self, node: Node, name: str) -> list[Any]:
+    def _list(self, node: Node) -> list[Any]:
         return [self.read(item) for item in _listed(node.get("content"))]
-
-    def _tuple(self, node: Node, name: str) -> tuple[Any, ...]:
-        return tuple(self._list(node, name))
-
-    def _dtype(self, node: Node, name: str) -> np.dtype[Any]:
-        return np.asarray(self.read(node.get("content"))).dtype
 
     def _tree(self, node: Node, name: str) -> Any:
         arguments = node.get("__reduce__", {}).get("args")
         return compiled_tree(self.read(arguments), self.read(node.get("content")))
-
-    def _type(self, node: Node, name: str) -> Any:
-        return SCALARS[name] if name in SCALARS else self._imported(name)
-
-    def _function(self, node: Node, name: str) -> Any:
-        return FUNCTIONS[name] if name in FUNCTIONS else self._imported(name)
 
     def _object(self, node: Node, name: str) -> Any:
         if name not in KINDS:
@@ -183,10 +170,6 @@ class Reader:
             raise ModelFileError(f"{name} is not on the list")
         module, _, attribute = name.rpartition(".")
         return getattr(import_module(module), attribute)
-
-
-def _nothing(node: Node, name: str) -> None:
-    """In the place of a generator of random numbers."""
 
 
 def _scalar(node: Node, name: str) -> Any:
