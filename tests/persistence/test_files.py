@@ -415,7 +415,7 @@ def test_only_fitted_estimators_are_saved(tmp_path):
 
 def test_a_text_as_trusted_is_refused(tmp_path):
     with pytest.raises(ValueError, match="list of dotted names"):
-        sosbands.load(FIXTURE / "version-1.skops", trusted="os.system")
+        sosbands.load(FIXTURE / "version-2.skops", trusted="os.system")
 
 
 def test_metadata_is_described_without_the_model(tmp_path):
@@ -423,7 +423,7 @@ def test_metadata_is_described_without_the_model(tmp_path):
     sosbands.save(band().fit(X, y), tmp_path / "model.skops", metadata=metadata)
     told = describe(tmp_path / "model.skops")
     assert told["metadata"] == metadata
-    assert told["format_version"] == 1
+    assert told["format_version"] == 2
     assert told["model"] == "sosbands.estimator.BandRegressor"
     assert told["foreign_types"] == []
     assert set(told["versions"]) == {"sosbands", "scikit-learn", "numpy", "skops"}
@@ -435,7 +435,7 @@ def test_a_description_does_not_wait_for_scikit_learn():
         "import sys; from sosbands.persistence import describe; describe(sys.argv[1]); "
         "assert not {'sklearn', 'skops', 'pandas', 'scipy'} & set(sys.modules)"
     )
-    command = [sys.executable, "-c", code, str(FIXTURE / "version-1.skops")]
+    command = [sys.executable, "-c", code, str(FIXTURE / "version-2.skops")]
     subprocess.run(command, check=True)
 
 
@@ -535,8 +535,8 @@ def test_the_page_on_files_lists_every_estimator():
     assert [name for name in ours if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize("name", ["version-1", "version-1-boosting"])
-def test_files_of_version_1_stay_readable(name):
+@pytest.mark.parametrize("name", ["version-2", "version-2-boosting"])
+def test_files_of_version_2_stay_readable(name):
     told = json.loads((FIXTURE / f"{name}.json").read_text())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)

@@ -97,12 +97,12 @@ def _manifest(archive: ZipFile) -> dict[str, Any]:
         raise ModelFileError(f"{_MANIFEST} is larger than {_LARGEST_MANIFEST} bytes")
     manifest = json.loads(archive.read(_MANIFEST))
     number = manifest.get("format_version") if isinstance(manifest, dict) else None
-    if type(number) is not int or number < 1:
+    if type(number) is not int:
         raise ModelFileError(f"{_MANIFEST} has no format version")
-    if number > FORMAT:
+    if number != FORMAT:
+        advice = "upgrade sosbands" if number > FORMAT else "fit and save the model again"
         raise ModelFileError(
-            f"the file has format version {number}, this sosbands reads up to {FORMAT}: upgrade "
-            "sosbands"
+            f"the file has format version {number}, this sosbands reads {FORMAT}: {advice}"
         )
     return dict(manifest)
 
