@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from sosbands.cli import cells
 from sosbands.cli.numerals import nearly_a_number
 from sosbands.cli.table_file import CsvFormat, RowError, TableError, TableFile
 from sosbands.quoting import listed, quoted, shortened
-from sosbands.types import Array
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -24,20 +23,12 @@ _MOST_CATEGORIES = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """The inputs of a model, its output, and how cells become numbers.
-
-    Attributes
-    ----------
-    inputs : tuple of str
-        In the order of training.
-    categories : dict of str to tuple of str
-        The categories of those inputs that have some; the others are numbers.
-    target : str or None
-        The output; None if it is not known.
-    """
+    """The inputs of a model in the order of training, their categories, and its output."""
 
     inputs: tuple[str, ...]
+    # Of those inputs that have some; the others are numbers.
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # None if it is not known.
     target: str | None = None
 
     @classmethod
@@ -69,7 +60,8 @@ class Columns:
                 "a column has no name, as when a row number is written with a table: give it a "
                 "name, or leave it out with --drop ''"
             )
-        known, numbers = {}, _plain(table, inputs, names, file.form)
+        numbers = cells.plain_numbers(table, [n for n in inputs if n not in names], file.form)
+        known = {}
         for name in inputs:
             if name in numbers and not np.isnan(numbers[name]).all():
                 continue
@@ -86,15 +78,16 @@ class Columns:
     def read_inputs(self, table: pd.DataFrame, file: TableFile) -> pd.DataFrame:
         """The inputs in the order of training, numbers and strings; NaN or None where missing."""
         check_present(table, self.inputs, file)
-        read: dict[str, Any] = _plain(table, self.inputs, self.categories, file.form)
-        for name in self.categories:
-            read[name] = cells.categories(table[name]).array
+        numeric = [name for name in self.inputs if name not in self.categories]
         # Arrays: the rows of so many series would be aligned one by one.
-        made = {
-            name: read[name] if name in read else cells.numbers(table[name], file.form)
-            for name in self.inputs
-        }
-        return pd.DataFrame(made, table.index)
+        read: dict[str, Any] = dict.fromkeys(self.inputs)
+        read.update(cells.plain_numbers(table, numeric, file.form))
+        for name in self.inputs:
+            if name in self.categories:
+                read[name] = cells.categories(table[name]).array
+            elif read[name] is None:
+                read[name] = cells.numbers(table[name], file.form)
+        return pd.DataFrame(read, table.index)
 
     def read_output(self, table: pd.DataFrame, file: TableFile) -> pd.Series[float]:
         """The numbers of the target, or NaN."""
@@ -139,13 +132,6 @@ def check_present(table: pd.DataFrame, wanted: Sequence[str], file: TableFile) -
         raise TableError(
             f"{file.name} has no column {listed(absent)}: it has {listed(table.columns, 20)}"
         )
-
-
-def _plain(
-    table: pd.DataFrame, inputs: Sequence[str], names: Collection[str], form: CsvFormat
-) -> dict[str, Array]:
-    """The inputs that are plainly numbers, but for those that are names."""
-    return cells.plain_numbers(table, [name for name in inputs if name not in names], form)
 
 
 def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:
