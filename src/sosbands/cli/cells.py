@@ -46,7 +46,7 @@ def numbers(column: pd.Series[Any], form: CsvFormat) -> Array:
 
 
 def numbers_and_others(column: pd.Series[Any], form: CsvFormat) -> tuple[Array, list[int]]:
-    """Numbers, NaN elsewhere, and where a cell is neither a finite number nor missing.
+    """The numbers (NaN elsewhere), and the places of cells that are neither finite nor missing.
 
     False and true count as zero and one.
     """
@@ -120,7 +120,7 @@ def _number(cell: Any, form: CsvFormat) -> float | None:
 
 
 def _name(cell: Any) -> str:
-    """3 and 3.0 are the same category."""
+    """The name of a category; 3 and 3.0 are the same."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()

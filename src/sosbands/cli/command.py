@@ -39,7 +39,7 @@ class Command(click.Command):
         )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The example."""
+        """Write the example at the end of the help."""
         with formatter.section("Example"):
             formatter.write(f"  {self.example}\n")
 
@@ -65,18 +65,18 @@ def is_verbose() -> bool:
 
 
 def say(text: str) -> None:
-    """Progress, on standard error: results alone are on standard output."""
+    """Say something on standard error; standard output is for results alone."""
     click.echo(text, err=True)
 
 
 def say_while_working(text: str) -> None:
-    """A line that the next one overwrites, if someone is watching."""
+    """Show progress in a line that the next one overwrites, if someone is watching."""
     if sys.stderr.isatty():
         click.echo(f"{text:<60}\r", err=True, nl=False)
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Cells in columns; those of the columns `right` end below each other."""
+    """A table as text; the columns whose numbers are in `right` are flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(
@@ -90,7 +90,7 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Those for users, each once; all others with --verbose."""
+    """Say warnings for users in one line, each once; all others only with --verbose."""
     told = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -108,5 +108,5 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 
 def _one_line(text: str) -> str:
-    """Messages of other libraries, too, may quote a whole cell or all columns."""
+    """A message in one line, shortened: those of other libraries may quote a whole table."""
     return shortened(" ".join(text.split()), _LONGEST)

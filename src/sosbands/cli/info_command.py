@@ -35,7 +35,7 @@ def info(model: str, as_json: bool) -> None:
 
 
 def _trained(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What `fit` was given."""
+    """Lines about the data that `fit` was given."""
     if not told:
         return
     columns = told["columns"]

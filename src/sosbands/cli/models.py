@@ -1,4 +1,4 @@
-"""Models between commands: made from names, kept in files together with their columns."""
+"""Models of the command line: made by name, saved and loaded together with their columns."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def fresh_model(columns: Columns, estimator: str | None, **parameters: Any) -> B
 
 
 def save_model(model: BandRegressor, path: str, *, trusted: Sequence[str], **known: Any) -> None:
-    """Keep a model and what is known of it."""
+    """Save a model together with what is known of it, for `load_model` and ``sosbands info``."""
     with _naming_options():
         save(model, path, metadata={METADATA: known}, trusted=trusted)
 
 
 @contextmanager
 def _naming_options() -> Iterator[None]:
-    """What the library says, with an option in place of its argument."""
+    """Let errors of the library name the option ``--trust`` in place of the argument `trusted`."""
     try:
         yield
     except ModelFileError as error:

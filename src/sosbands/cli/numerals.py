@@ -103,7 +103,7 @@ def _pattern(form: CsvFormat) -> re.Pattern[str]:
 
 
 def _as_floats(cells: Any) -> Array | None:
-    """What Python reads, and NaN in empty cells; None if there are others that it cannot read."""
+    """Cells as Python reads them, NaN if empty; None if there are some that it cannot read."""
     try:
         return np.asarray(cells.astype(np.float64))
     except ValueError:  # an empty cell perhaps, which few columns have

@@ -20,7 +20,7 @@ LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 class Output(click.Path):
-    """A file to write: that it cannot be is said before hours of work."""
+    """A file to write; one in a folder that is not there is refused before hours of work."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path, if its folder is there."""
@@ -79,7 +79,7 @@ def training_options(body: F) -> F:
 
 
 def _find_own_modules(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Modules of the working directory can be named; they come last and so hide no others."""
+    """Let modules of the working directory be named; they come last and so hide no others."""
     if value:
         here = os.getcwd()
         sys.path.append(here)  # until the end: other processes import them, too

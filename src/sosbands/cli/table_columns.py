@@ -1,4 +1,4 @@
-"""Which columns of a table a model sees, and as what: kept with the model, checked ever after."""
+"""Which columns of a table a model sees, as numbers or categories; kept with the model."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Columns:
         return pd.DataFrame(read, table.index)
 
     def read_output(self, table: pd.DataFrame, file: TableFile) -> pd.Series[float]:
-        """The numbers of the target, or NaN."""
+        """The numbers of the target, NaN where they are missing."""
         if self.target is None:
             raise TableError(
                 "the model does not say what it predicts: name the column with --target"

@@ -58,7 +58,7 @@ def read_blocks(file: TableFile, *, rows: int = BLOCK_ROWS) -> Iterator[pd.DataF
 
 @contextmanager
 def naming_lines(file: TableFile) -> Iterator[None]:
-    """Errors name the line of the file, which an editor shows, and not the number of the row."""
+    """Let errors name the line of the file, as an editor shows it, in place of the row."""
     try:
         yield
     except RowError as error:

@@ -58,7 +58,7 @@ def _csv_writer(stream: Any, file: TableFile) -> Write:
 
 
 def _cells(column: pd.Series[Any], decimal: str) -> list[Any]:
-    """What stands in a file: nothing where a value is missing, all digits of a number."""
+    """A column as it is written: all digits of numbers, nothing where a value is missing."""
     cells: list[Any] = column.tolist()
     if column.dtype not in (np.float64, object):
         cells = list(map(str, column.array))  # 32-bit numbers keep the digits they print
@@ -71,7 +71,7 @@ def _cells(column: pd.Series[Any], decimal: str) -> list[Any]:
 
 @contextmanager
 def _parquet_writer(path: str) -> Iterator[Write]:
-    """All blocks have the types of the first."""
+    """A function that appends blocks to a Parquet file; all have the types of the first."""
     parquet = parquet_module()
     import pyarrow as pa
 

@@ -35,7 +35,7 @@ _WORDS, _MOST_CATEGORIES = 8, 255
 
 
 def predictor(kind: type, attributes: Attributes) -> TreePredictor:
-    """The nodes of one tree, as far as they can be checked without its model."""
+    """One tree, as far as its nodes can be checked without the model around it."""
     nodes = checked_nodes(attributes.get("nodes"), PREDICTOR_RECORD_DTYPE)
     for flag in ("is_leaf", "is_categorical", "missing_go_to_left"):
         check(np.all(nodes[flag] <= 1), f"{flag} of a boosted tree must be 0 or 1")

@@ -136,7 +136,7 @@ def _check_fitted(model: Any) -> None:
 
 
 def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> bytes:
-    """The bytes of the file, from which the model has been made once as a test."""
+    """The bytes of the file; a model has been made of them once, as a test."""
     import skops.io
 
     from sosbands.persistence.portable import portable

@@ -88,19 +88,19 @@ def made_anew(kind: type, attributes: Attributes) -> Any:
 
 
 def check_parameters(item: Any) -> None:
-    """What scikit-learn checks in `fit`."""
+    """Check the parameters of an estimator as scikit-learn does in `fit`."""
     if hasattr(item, "_parameter_constraints"):
         item._validate_params()
 
 
 def check(true: Any, what: str) -> None:
-    """Refuse a file if this is not so."""
+    """Refuse the file, naming what is wrong with it, unless `true`."""
     if not true:
         raise ModelFileError(f"{what}: the file was changed, use another copy")
 
 
 def whole(value: Any, what: str, *, least: int, most: int) -> int:
-    """A whole number within bounds."""
+    """A whole number of a file, or an error if it is none or out of bounds."""
     number = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
     if not number or not least <= value <= most:
         raise ModelFileError(f"{what} must be whole and in [{least}, {most}], got {value!r}")
@@ -124,7 +124,7 @@ def set_columns(item: Any, attributes: Attributes, *, most: int) -> int:
 
 
 def numbers(value: Any, what: str, *, ndim: int, kinds: str = "f") -> Any:
-    """An array of so many dimensions, of floats or of other kinds of numbers."""
+    """An array of a file, or an error if its dimensions or its kind of numbers are others."""
     known = isinstance(value, np.ndarray) and value.ndim == ndim and value.dtype.kind in kinds
     if not known:
         seen = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
@@ -137,6 +137,6 @@ def _machine(kind: type) -> Attributes:
 
 
 def _check_name(kind: type, name: str) -> None:
-    """An attribute in place of what the class defines could take the place of a check."""
+    """Refuse attributes in place of what the class defines: one could replace a check."""
     if name.startswith("__") or (name not in parameters(kind) and hasattr(kind, name)):
         raise ModelFileError(f"an attribute hides what is {kind.__name__}.{name}")

@@ -65,7 +65,7 @@ class _Copy:
 
 
 def _written(item: Any) -> dict[str, Any]:
-    """The attributes, some of them as they are put in a file."""
+    """The attributes of an object, some in the form that they have in a file."""
     attributes: dict[str, Any] = vars(item)
     if isinstance(item, BandProblem):
         return {**attributes, "X": item.X[:0]}

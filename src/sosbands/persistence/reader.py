@@ -165,7 +165,7 @@ class Reader:
         return self._imported(name)(*self.read(node.get("content")))
 
     def _imported(self, name: str) -> Any:
-        """What the user trusts: its module is imported and its code may run."""
+        """Import what the user trusts; its code may run."""
         if name not in self._trusted:
             raise ModelFileError(f"{name} is not on the list")
         module, _, attribute = name.rpartition(".")
@@ -189,7 +189,7 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _rows(content: list[Any], shape: tuple[int, ...]) -> list[list[Any]]:
-    """The nodes of an array of objects in rows, of which one dimension has a single one."""
+    """The nodes of an array of objects, row by row; one of a single dimension is one row."""
     rows = [content]
     if len(shape) == 2:
         rows = [_listed(row.get("content")) for row in content if is_node(row)]
@@ -200,7 +200,7 @@ def _rows(content: list[Any], shape: tuple[int, ...]) -> list[list[Any]]:
 
 
 def _key(kind: Any, key: str) -> Any:
-    """Keys are texts in the tree; they were whole numbers perhaps."""
+    """The key of a dictionary, which is text in the tree but may have been a whole number."""
     name = name_of(kind) if is_node(kind) and kind["__loader__"] == "TypeNode" else ""
     scalar = SCALARS.get(name)
     if scalar in (str, np.str_):

@@ -54,7 +54,7 @@ def parsed(text: bytes) -> Node:
 
 
 def count_nodes(text: bytes) -> int:
-    """How many nodes the text of a tree can have."""
+    """The number of nodes in the text of a tree, at most."""
     return text.count(b'"__loader__"')
 
 

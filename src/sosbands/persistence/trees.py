@@ -35,7 +35,7 @@ _MOST_COLUMNS = 1 << 31
 
 
 def compiled_tree(arguments: Any, state: Any) -> Tree:
-    """The nodes of one tree for one output."""
+    """The compiled part of a tree for one output, from nodes that stay within it."""
     check(isinstance(arguments, tuple) and len(arguments) == 3, "a tree takes three arguments")
     check(isinstance(state, dict), "a tree has a state")
     n_features = whole(arguments[0], "columns of a tree", least=1, most=_MOST_COLUMNS)
@@ -89,7 +89,7 @@ def checked_depth(left: NDArray[Any], right: NDArray[Any], inner: NDArray[np.boo
 
 
 def decision_tree(kind: type, attributes: Attributes) -> Any:
-    """A tree as an estimator, or one that is not fitted yet."""
+    """A tree as an estimator, fitted or not."""
     model = made_anew(kind, attributes)
     if "tree_" not in attributes:
         return model
@@ -102,7 +102,7 @@ def decision_tree(kind: type, attributes: Attributes) -> Any:
 
 
 def forest(kind: type, attributes: Attributes) -> Any:
-    """The average of trees."""
+    """A forest whose trees see the same columns."""
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
@@ -117,7 +117,7 @@ def forest(kind: type, attributes: Attributes) -> Any:
 
 
 def gradient_boosting(kind: type, attributes: Attributes) -> Any:
-    """A constant, and a tree for each stage."""
+    """Gradient boosting: a constant, and one tree for each stage."""
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
