@@ -47,7 +47,9 @@ def load_model(path: str, trusted: Sequence[str], *, target: str | None = None) 
         raise ValueError(
             f"{path} was saved from Python and does not name its columns: train it on a DataFrame"
         )
-    return StoredModel(model, replace(columns, target=target or columns.target), level)
+    if target is not None:
+        columns = replace(columns, target=target)
+    return StoredModel(model, columns, level)
 
 
 def make_estimator(path: str | None, seed: int) -> Any:
