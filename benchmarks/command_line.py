@@ -23,7 +23,7 @@ import pandas as pd
 from benchmarks.isolation import run_alone
 from benchmarks.record import Record, ratio_of_medians
 from benchmarks.timing import alternate, by_name, seconds_of
-from sosbands.cli.tables import BLOCK_ROWS
+from sosbands.cli.table_reading import BLOCK_ROWS
 from sosbands.datasets import case
 
 ROWS, DIFFERENT_ROWS, TRAINING_ROWS = 10_000_000, 100_000, 2000

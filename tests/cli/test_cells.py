@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sosbands.cli.cells import categories, numbers
-from sosbands.cli.numerals import numerals
-from sosbands.cli.tables import CsvFormat, TableError
+from sosbands.cli.numerals import all_numbers, number
+from sosbands.cli.table_file import CsvFormat, TableError
 
 
 def column(*cells, dtype=object):
@@ -113,9 +113,8 @@ def test_a_number_written_otherwise_is_refused_with_advice(decimal, thousands, c
 @given(cells=st.lists(st.text("0123456789+-.,eE \n_x", max_size=6), min_size=1, max_size=4))
 def test_many_cells_at_once_are_read_as_one_by_one(form, cells):
     """The fast path may refuse; what it reads, the slow twin reads the same."""
-    written = numerals(form)
-    fast = written.all_numbers(np.array(cells, dtype=object))
-    slow = [np.nan if cell == "" else written.number(cell) for cell in cells]
+    fast = all_numbers(np.array(cells, dtype=object), form)
+    slow = [np.nan if cell == "" else number(cell, form) for cell in cells]
     if fast is not None:
         assert np.array_equal(fast, np.array(slow, dtype=float), equal_nan=True)
         assert None not in slow

@@ -49,7 +49,7 @@ def test_the_examples_work_one_after_the_other(sosbands, tmp_path, monkeypatch):
 def test_the_demo_says_how_good_it_is_and_names_an_extra_that_is_absent(
     sosbands, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("sosbands.cli.demonstrating.find_spec", lambda name: None)
+    monkeypatch.setattr("sosbands.cli.demo_command.find_spec", lambda name: None)
     shown = sosbands("demo", "--folder", tmp_path)
     assert shown.exit_code == 0
     facts = dict(line.split("  ", 1) for line in shown.stdout.splitlines())
@@ -62,12 +62,12 @@ def test_the_demo_says_how_good_it_is_and_names_an_extra_that_is_absent(
 
 def test_an_evaluation_is_that_of_the_library(sosbands, folder, model):
     shown = sosbands("evaluate", model, folder / "new.csv", "--level", 0.8, "--json")
+    from sosbands.cli.labelled_rows import read_labelled
     from sosbands.cli.models import load_model
-    from sosbands.cli.row_files import read_labelled
-    from sosbands.cli.tables import CsvFormat
+    from sosbands.cli.table_file import TableFile
 
     columns = load_model(str(model), ()).columns
-    rows = read_labelled(str(folder / "new.csv"), columns, CsvFormat(), drop_missing=False)
+    rows = read_labelled(TableFile(str(folder / "new.csv")), columns, drop_missing=False)
     expected = evaluate(load(model), rows.X, rows.y, confidence_level=0.8)
     assert json.loads(shown.stdout) == json.loads(json.dumps(expected.to_dict()))
 

@@ -1,12 +1,16 @@
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from sosbands.cli.cells import numbers, numbers_and_others, plain_numbers
 from sosbands.cli.table_columns import Columns
-from sosbands.cli.tables import CsvFormat, TableError
+from sosbands.cli.table_file import CsvFormat, TableError, TableFile
 
 FORM = CsvFormat()
+FILE = TableFile("t.csv")
 
 
 def columns(**settings):
@@ -16,7 +20,7 @@ def columns(**settings):
         "y": ["1", "2", "3"],
     }
     table = pd.DataFrame({**given, **settings.pop("extra", {})}, dtype=object)
-    return Columns.of(table, "y", path="t.csv", form=FORM, **settings)
+    return Columns.of(table, "y", FILE, **settings)
 
 
 def test_text_is_taken_for_categories_and_numbers_for_numbers():
@@ -38,9 +42,9 @@ def test_numbers_can_be_taken_for_names():
     assert columns(extra=extra, categorical=["floor"]).categories["floor"] == ("1", "2")
 
 
-def test_columns_survive_as_plain_lists():
+def test_columns_survive_as_json():
     found = columns()
-    assert Columns.from_dict(found.to_dict()) == found
+    assert Columns.from_dict(json.loads(json.dumps(asdict(found)))) == found
 
 
 @pytest.mark.parametrize(
@@ -72,14 +76,13 @@ def test_text_in_more_than_half_of_the_rows_is_an_identifier(rows, kinds, accept
     named = [f"k{i % kinds}" for i in range(rows)]
     # Rows without a name do not make the others categories.
     table = pd.DataFrame({"id": [*named, *[""] * rows], "y": "1"}, dtype=object)
-    given = {"path": "t.csv", "form": FORM}
-    assert len(Columns.of(table, "y", **given, max_categories=kinds).categories["id"]) == kinds
+    assert len(Columns.of(table, "y", FILE, max_categories=kinds).categories["id"]) == kinds
     if accepted:
-        assert len(Columns.of(table, "y", **given).categories["id"]) == kinds
+        assert len(Columns.of(table, "y", FILE).categories["id"]) == kinds
         return
     sentence = f"'id' has {kinds} categories in {rows} rows, like an .*--max-categories {kinds}"
     with pytest.raises(TableError, match=sentence):
-        Columns.of(table, "y", **given)
+        Columns.of(table, "y", FILE)
 
 
 @pytest.mark.parametrize(
@@ -97,14 +100,14 @@ def test_text_in_more_than_half_of_the_rows_is_an_identifier(rows, kinds, accept
 def test_numbers_written_otherwise_are_not_taken_for_categories(cells):
     table = pd.DataFrame({"x": cells, "y": "1"}, dtype=object)
     with pytest.raises(TableError, match=r"'x' holds numbers, but .* in row 1 and"):
-        Columns.of(table, "y", path="t.csv", form=FORM)
-    assert Columns.of(table, "y", path="t.csv", form=FORM, categorical=["x"]).categories["x"]
+        Columns.of(table, "y", FILE)
+    assert Columns.of(table, "y", FILE, categorical=["x"]).categories["x"]
 
 
 @pytest.mark.parametrize("cells", [["1.2.3", "1.2.4"] * 2, ["0-4", "5+"] * 2, ["0x10", "0x11"] * 2])
 def test_codes_with_digits_are_categories(cells):
     table = pd.DataFrame({"x": cells, "y": "1"}, dtype=object)
-    assert Columns.of(table, "y", path="t.csv", form=FORM).categories["x"] == tuple(cells[:2])
+    assert Columns.of(table, "y", FILE).categories["x"] == tuple(cells[:2])
 
 
 @pytest.mark.parametrize("cell", ["2023-01-01", "01/02/2023", "01.01.2023", "1.1.2023 10:00"])
@@ -112,7 +115,7 @@ def test_dates_are_never_numbers_whatever_the_format(cell):
     table = pd.DataFrame({"x": [cell, "1.234", cell], "y": "1"}, dtype=object)
     for form in (CsvFormat(decimal=",", thousands="."), CsvFormat(thousands=","), FORM):
         with pytest.raises(TableError, match=f"'x' holds dates, such as '{cell}' in row 1"):
-            Columns.of(table, "y", path="t.csv", form=form)
+            Columns.of(table, "y", TableFile("t.csv", form))
 
 
 def test_codes_with_an_underscore_are_no_numbers():
@@ -134,7 +137,7 @@ def test_many_absent_columns_are_counted_not_listed():
     table = pd.DataFrame({f"{i}{'c' * 500}": ["1"] for i in range(1000)} | {"y": ["1"]})
     absent = [f"{i}{'d' * 500}" for i in range(1000)]
     with pytest.raises(TableError, match=r"and 995 more: it has .* and 981 more") as caught:
-        Columns.of(table, "y", path="t.csv", form=FORM, left_out=absent)
+        Columns.of(table, "y", FILE, left_out=absent)
     assert len(str(caught.value)) < 3000
 
 
@@ -155,7 +158,7 @@ def test_many_columns_are_read_at_once_and_as_one_by_one(monkeypatch):
         "sosbands.cli.cells.numbers_and_others",
         lambda column, form: alone.append(column.name) or numbers_and_others(column, form),
     )
-    X = Columns(tuple(table)).read_inputs(table, FORM, path="t.csv")
+    X = Columns(tuple(table)).read_inputs(table, FILE)
     assert alone == [f"c{i}" for i in range(10)]
     assert X.shape == (5, 300)
     assert X.loc[1, "c9"] == -1
@@ -168,7 +171,7 @@ def test_a_target_alone_is_refused():
 
 def test_inputs_are_found_by_name_in_the_order_of_training():
     table = pd.DataFrame({"z": ["?"], "colour": [" red "], "x": ["4"]}, dtype=object)
-    X = columns().read_inputs(table, FORM, path="new.csv")
+    X = columns().read_inputs(table, FILE)
     assert list(X) == ["x", "colour"]
     assert X.iloc[0].tolist() == [4.0, "red"]
 
@@ -176,13 +179,13 @@ def test_inputs_are_found_by_name_in_the_order_of_training():
 def test_unseen_categories_are_told_by_column():
     table = pd.DataFrame({"x": ["4", "5"], "colour": ["pink", ""]}, dtype=object)
     found = columns()
-    assert found.unseen(found.read_inputs(table, FORM, path="new.csv")) == {"colour": {"pink"}}
+    assert found.unseen(found.read_inputs(table, FILE)) == {"colour": {"pink"}}
 
 
 def test_the_encoder_makes_zeros_and_ones_of_categories():
     found = columns()
     table = pd.DataFrame({"x": ["4", "5"], "colour": ["red", "blue"]}, dtype=object)
-    X = found.read_inputs(table, FORM, path="new.csv")
+    X = found.read_inputs(table, FILE)
     encoder = found.encoder().fit(X)
     assert np.array_equal(encoder.transform(X), [[0, 1, 4], [1, 0, 5]])
 

@@ -52,7 +52,7 @@ from sklearn.tree import DecisionTreeRegressor
 import sosbands
 from sosbands import BandRegressor, Newton
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.persistence import ModelFileError, describe, files, types
+from sosbands.persistence import ModelFileError, describe, files, listed_types
 
 FIXTURE = Path(__file__).parent / "data"
 N = 80
@@ -415,7 +415,7 @@ def test_only_fitted_estimators_are_saved(tmp_path):
 
 def test_a_text_as_trusted_is_refused(tmp_path):
     with pytest.raises(ValueError, match="list of dotted names"):
-        sosbands.load(FIXTURE / "version-1.skops", trusted="os.system")
+        sosbands.load(FIXTURE / "version-2.skops", trusted="os.system")
 
 
 def test_metadata_is_described_without_the_model(tmp_path):
@@ -423,7 +423,7 @@ def test_metadata_is_described_without_the_model(tmp_path):
     sosbands.save(band().fit(X, y), tmp_path / "model.skops", metadata=metadata)
     told = describe(tmp_path / "model.skops")
     assert told["metadata"] == metadata
-    assert told["format_version"] == 1
+    assert told["format_version"] == 2
     assert told["model"] == "sosbands.estimator.BandRegressor"
     assert told["foreign_types"] == []
     assert set(told["versions"]) == {"sosbands", "scikit-learn", "numpy", "skops"}
@@ -527,19 +527,19 @@ def test_a_model_of_a_newer_major_version_is_refused(ridge, monkeypatch):
 
 
 def test_every_type_on_the_list_is_found_by_its_name():
-    for name, kind in types.KINDS.items():
+    for name, kind in listed_types.KINDS.items():
         module, _, attribute = name.rpartition(".")
         assert getattr(importlib.import_module(module), attribute) is kind.type
 
 
 def test_the_page_on_files_lists_every_estimator():
     page = (Path(__file__).parents[2] / "docs" / "model-files.md").read_text()
-    ours = [kind.type.__name__ for kind in types.KINDS.values() if hasattr(kind.type, "fit")]
+    ours = [kind.type.__name__ for kind in listed_types.KINDS.values() if hasattr(kind.type, "fit")]
     assert [name for name in ours if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize("name", ["version-1", "version-1-boosting"])
-def test_files_of_version_1_stay_readable(name):
+@pytest.mark.parametrize("name", ["version-2", "version-2-boosting"])
+def test_files_of_version_2_stay_readable(name):
     told = json.loads((FIXTURE / f"{name}.json").read_text())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)

@@ -1,8 +1,8 @@
-"""The command ``sosbands``: every subcommand a thin call of the library.
+"""The command ``sosbands``; each subcommand is in a file of its own, ``<name>_command.py``.
 
 Exit codes: 0, all went well; 1, a mistake in the data, a file or a setting; 2, a mistake in the
 command line; 130, interrupted. Results go to standard output, everything else to standard error.
-Nothing but click is imported before a subcommand runs, so that help comes at once.
+Subcommands are thin calls of the library, which they import when they run: so help comes at once.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import sys
 
 import click
 
-from sosbands.cli.demonstrating import demo
-from sosbands.cli.fitting import fit
-from sosbands.cli.judging import compare, evaluate, info, report
-from sosbands.cli.predicting import predict
+from sosbands.cli.compare_command import compare
+from sosbands.cli.demo_command import demo
+from sosbands.cli.evaluate_command import evaluate
+from sosbands.cli.fit_command import fit
+from sosbands.cli.info_command import info
+from sosbands.cli.predict_command import predict
+from sosbands.cli.report_command import report
 
 __all__ = ["commands", "main"]
 
@@ -23,7 +26,7 @@ _INTERRUPTED, _TERMINATED = 130, 143
 
 
 class InOrder(click.Group):
-    """Commands are listed as they are used, not by the alphabet."""
+    """A group whose help lists commands in the order of use, not by the alphabet."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""

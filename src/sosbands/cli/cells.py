@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sosbands.cli.numerals import Numerals, nearly_a_number, numerals
-from sosbands.cli.tables import CsvFormat, RowError
+from sosbands.cli.numerals import advice_on_number, all_numbers, nearly_a_number, number
+from sosbands.cli.table_file import CsvFormat, RowError
 from sosbands.quoting import quoted
 from sosbands.types import Array
 
@@ -46,27 +46,20 @@ def numbers(column: pd.Series[Any], form: CsvFormat) -> Array:
 
 
 def numbers_and_others(column: pd.Series[Any], form: CsvFormat) -> tuple[Array, list[int]]:
-    """Numbers, NaN elsewhere, and where a cell is neither a finite number nor missing.
+    """The numbers (NaN elsewhere), and the places of cells that are neither finite nor missing.
 
     False and true count as zero and one.
     """
     if pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(np.float64, na_value=np.nan)
         return values, np.flatnonzero(np.isinf(values)).tolist()
-    cells, written = column.to_numpy(object), numerals(form)
-    plain = written.all_numbers(cells)
+    cells = column.to_numpy(object)
+    plain = all_numbers(cells, form)
     if plain is not None:
         return plain, []
-    values, wrong = np.full(len(cells), np.nan), []
-    for at, cell in enumerate(cells):
-        if is_missing(cell):
-            continue
-        number = _number(cell, written)
-        if number is None:
-            wrong.append(at)
-        else:
-            values[at] = number
-    return values, wrong
+    found = [math.nan if is_missing(cell) else _number(cell, form) for cell in cells]
+    wrong = [at for at, value in enumerate(found) if value is None]
+    return np.array(found, dtype=np.float64), wrong  # None becomes NaN
 
 
 def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) -> dict[str, Array]:
@@ -77,11 +70,11 @@ def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) ->
     """
     there = table.columns.get_indexer(pd.Index(names, dtype=object))
     there = there[table.dtypes.to_numpy()[there] == np.dtype(object)]
-    step, written = max(_AT_ONCE // len(table), 1), numerals(form)
+    step = max(_AT_ONCE // len(table), 1)
     found: dict[str, Array] = {}
     for start in range(0, len(there), step):
         part = table.iloc[:, there[start : start + step]]
-        values = written.all_numbers(part.to_numpy().ravel())
+        values = all_numbers(part.to_numpy().ravel(), form)
         if values is not None:
             found.update(zip(part.columns, values.reshape(part.shape).T, strict=True))
     return found
@@ -113,21 +106,21 @@ def advice(cell: Any, form: CsvFormat) -> str:
     if looks_like_a_date(cell):
         return "make a number of the date, such as the day of the year"
     if nearly_a_number(cell):
-        return numerals(form).advice(cell)
+        return advice_on_number(cell, form)
     return "correct it, or leave it empty"
 
 
-def _number(cell: Any, written: Numerals) -> float | None:
+def _number(cell: Any, form: CsvFormat) -> float | None:
     if isinstance(cell, Real | Decimal):  # of a typed file: no text to be read
         value = float(cell)
         return value if math.isfinite(value) else None
     text = str(cell)
     truth = _TRUTH.get(text.strip().lower())
-    return written.number(text) if truth is None else truth
+    return number(text, form) if truth is None else truth
 
 
 def _name(cell: Any) -> str:
-    """3 and 3.0 are the same category."""
+    """The name of a category; 3 and 3.0 are the same."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip()

@@ -1,8 +1,9 @@
-"""Models between commands: made from names, kept in files together with their columns."""
+"""Models of the command line: made by name, saved and loaded together with their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from sosbands.cli.command import METADATA
 from sosbands.cli.table_columns import Columns
 from sosbands.estimator import BandRegressor
+from sosbands.persistence import ModelFileError, describe, load, save
 from sosbands.quoting import quoted
 
 
@@ -21,21 +23,14 @@ class StoredModel:
     columns: Columns
     level: float
 
-    def predicting(self, target: str | None) -> StoredModel:
-        """The same, of another target if there is one."""
-        if target is None:
-            return self
-        return replace(self, columns=replace(self.columns, target=target))
 
+def load_model(path: str, trusted: Sequence[str], *, target: str | None = None) -> StoredModel:
+    """What `fit` saved; or a model saved from Python, if it was trained on named columns.
 
-def load_model(path: str, trusted: Sequence[str]) -> StoredModel:
-    """What `fit` saved; or a model saved from Python, if it was trained on named columns."""
-    from sosbands.persistence import ModelFileError, describe, load
-
-    try:
+    A `target` takes the place of the one that `fit` was told.
+    """
+    with _naming_options():
         model = load(path, trusted=trusted)
-    except ModelFileError as error:
-        raise ValueError(_as_option(error)) from error
     if not isinstance(model, BandRegressor):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, and commands need a BandRegressor: use it in "
@@ -43,14 +38,18 @@ def load_model(path: str, trusted: Sequence[str]) -> StoredModel:
             "one that has the steps of a pipeline as band_transformer"
         )
     known = describe(path)["metadata"].get(METADATA)
-    if known is not None:
-        return StoredModel(model, Columns.from_dict(known["columns"]), known["level"])
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
+    if known is not None:
+        columns, level = Columns.from_dict(known["columns"]), known["level"]
+    elif names is not None:
+        columns, level = Columns(tuple(names)), 0.9
+    else:
         raise ValueError(
             f"{path} was saved from Python and does not name its columns: train it on a DataFrame"
         )
-    return StoredModel(model, Columns(tuple(names)), 0.9)
+    if target is not None:
+        columns = replace(columns, target=target)
+    return StoredModel(model, columns, level)
 
 
 def make_estimator(path: str | None, seed: int) -> Any:
@@ -76,7 +75,7 @@ def make_estimator(path: str | None, seed: int) -> Any:
                 f"--estimator {path} cannot be called without arguments ({error}): write a "
                 "function that makes it, and name that"
             ) from error
-    if not (hasattr(made, "fit") and hasattr(made, "predict") and hasattr(made, "get_params")):
+    if not all(hasattr(made, name) for name in ("fit", "predict", "get_params")):
         raise ValueError(f"--estimator {path} is not a scikit-learn regressor: {quoted(made)}")
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)
@@ -95,15 +94,16 @@ def fresh_model(columns: Columns, estimator: str | None, **parameters: Any) -> B
 
 
 def save_model(model: BandRegressor, path: str, *, trusted: Sequence[str], **known: Any) -> None:
-    """Keep a model and what is known of it."""
-    from sosbands.persistence import ModelFileError, save
-
-    try:
+    """Save a model together with what is known of it, for `load_model` and ``sosbands info``."""
+    with _naming_options():
         save(model, path, metadata={METADATA: known}, trusted=trusted)
+
+
+@contextmanager
+def _naming_options() -> Iterator[None]:
+    """Let errors of the library name the option ``--trust`` in place of the argument `trusted`."""
+    try:
+        yield
     except ModelFileError as error:
-        raise ValueError(_as_option(error)) from error
-
-
-def _as_option(error: ValueError) -> str:
-    """What the library says, with an option in place of its argument."""
-    return str(error).replace("pass trusted=", "give --trust for each of ")
+        said = str(error).replace("pass trusted=", "give --trust for each of ")
+        raise ValueError(said) from error

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from sosbands.cli.tables import CsvFormat
+from sosbands.cli.table_file import CsvFormat
 from sosbands.types import Array
 
 # Around a number; some are typed by accident, or by programs that align.
@@ -24,7 +23,6 @@ _ALIKE = (" \u00a0\u2007\u2009\u202f", "'’")
 _MINUS = "\N{MINUS SIGN}"
 # Nobody writes longer numbers by hand, and patterns take their time over long text.
 _LONGEST = 100
-_EXPONENT = "(?:[eE][+-]?[0-9]+)?"
 # People would take it for a number: other separators, digits, signs, a currency, a percentage.
 _NEARLY = re.compile(
     r"[-+−–—(]*\s*(?:[$€£¥]\s*)?[-+−–—]?"
@@ -33,106 +31,38 @@ _NEARLY = re.compile(
 )
 
 
-@lru_cache(maxsize=8)
-def numerals(form: CsvFormat) -> Numerals:
-    """The numbers of a format."""
-    return Numerals(form)
+def number(text: str, form: CsvFormat) -> float | None:
+    """The finite number that is written, or None."""
+    found = _pattern(form).fullmatch(text.strip(_AROUND).replace(_MINUS, "-"))
+    if found is None:
+        return None
+    whole = re.sub(r"\D", "", found["whole"] or "0")
+    value = float(f"{found['sign']}{whole}.{found['part'] or '0'}{found['exponent']}")
+    return value if math.isfinite(value) else None
 
 
-@dataclass(frozen=True)
-class Numerals:
-    """How numbers are written.
+def all_numbers(cells: Any, form: CsvFormat) -> Array | None:
+    """The numbers in an array of strings, NaN where one is empty; None if one is no plain number.
 
-    Attributes
-    ----------
-    form : CsvFormat
-        Its `decimal` and `thousands`.
+    A few calls for all cells: tens of times as fast as `number`, which must look at the others.
     """
-
-    form: CsvFormat
-
-    def number(self, text: str) -> float | None:
-        """The finite number that is written, or None."""
-        text = text.strip(_AROUND).replace(_MINUS, "-")
-        found = self._pattern.fullmatch(text)
-        if found is None:
-            return None
-        whole = re.sub(r"\D", "", found["whole"] or "0")
-        value = float(f"{found['sign']}{whole}.{found['part'] or '0'}{found['exponent']}")
-        return value if math.isfinite(value) else None
-
-    def all_numbers(self, cells: Any) -> Array | None:
-        """All cells by a few calls, tens of times as fast; None if one needs a closer look.
-
-        Parameters
-        ----------
-        cells : array of object
-            Those that are empty become NaN.
-        """
-        if self.form.thousands:
-            return None
-        try:
-            text = "\n".join(cells)
-        except TypeError:  # not only strings
-            return None
-        # With these characters alone, Python reads what is written as a number, and all of it.
-        if not text.isascii() or text.encode().translate(None, self._plain):
-            return None
-        if self.form.decimal != ".":
-            parts = text.replace(self.form.decimal, ".").split("\n")
-            if len(parts) != len(cells):  # a line end within quotes
-                return None
-            cells = np.array(parts, dtype=object)
-        values = _as_floats(cells)
-        return None if values is None or np.isinf(values).any() else values
-
-    def advice(self, text: str) -> str:
-        """What to do about a cell that is nearly a number."""
-        decimal, thousands = self.form.decimal, self.form.thousands
-        if "," in text and "," not in (decimal, thousands):
-            return "say what the commas are, --thousands , or --decimal ,"
-        if "." in text and "." not in (decimal, thousands):
-            return f"the decimal mark is {decimal!r}, so say what the points are, --thousands ."
-        if thousands and thousands in text:
-            return (
-                f"{thousands!r} between thousands is followed by three digits each time; give "
-                "--decimal and --thousands as the file has them"
-            )
-        if re.search(r"\d\s\d", text) and not thousands:
-            return "say what is between thousands, --thousands ' '"
-        return "write it with the digits 0 to 9 and a sign before them, and nothing else"
-
-    @cached_property
-    def _plain(self) -> bytes:
-        decimal = self.form.decimal if self.form.decimal.isascii() else ""
-        return f"0123456789+-eE \n{decimal}".encode()
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        point, whole = re.escape(self.form.decimal), "[0-9]+"
-        if self.form.thousands:
-            between = next((a for a in _ALIKE if self.form.thousands in a), self.form.thousands)
-            # A zero comes first in 0.123, which has no thousands.
-            whole += f"|[1-9][0-9]{{0,2}}(?:[{re.escape(between)}][0-9]{{3}})+"
-        return re.compile(
-            rf"(?P<sign>[+-]?)(?=[0-9]|{point}[0-9])(?P<whole>{whole})?"
-            rf"(?:{point}(?P<part>[0-9]*))?(?P<exponent>{_EXPONENT})"
-        )
-
-
-def _as_floats(cells: Any) -> Array | None:
-    """What Python reads, and NaN in empty cells; None if there are others that it cannot read."""
-    try:
-        return np.asarray(cells.astype(np.float64))
-    except ValueError:
-        filled, values = cells != "", np.full(len(cells), np.nan)
-    if filled.all():
+    if form.thousands:
         return None
     try:
-        values[filled] = cells[filled].astype(np.float64)
-    except ValueError:
+        text = "\n".join(cells)
+    except TypeError:  # not only strings
         return None
-    return values
+    # With these characters alone, Python reads what is written as a number, and all of it.
+    decimal = form.decimal if form.decimal.isascii() else ""
+    if not text.isascii() or text.encode().translate(None, f"0123456789+-eE \n{decimal}".encode()):
+        return None
+    if form.decimal != ".":
+        parts = text.replace(form.decimal, ".").split("\n")
+        if len(parts) != len(cells):  # a line end within quotes
+            return None
+        cells = np.array(parts, dtype=object)
+    values = _as_floats(cells)
+    return None if values is None or np.isinf(values).any() else values
 
 
 def nearly_a_number(cell: Any) -> bool:
@@ -140,3 +70,45 @@ def nearly_a_number(cell: Any) -> bool:
     if not isinstance(cell, str) or len(cell) > _LONGEST:
         return False
     return _NEARLY.fullmatch(cell.strip()) is not None
+
+
+def advice_on_number(text: str, form: CsvFormat) -> str:
+    """What to do about a cell that is nearly a number."""
+    decimal, thousands = form.decimal, form.thousands
+    if "," in text and "," not in (decimal, thousands):
+        return "say what the commas are, --thousands , or --decimal ,"
+    if "." in text and "." not in (decimal, thousands):
+        return f"the decimal mark is {decimal!r}, so say what the points are, --thousands ."
+    if thousands and thousands in text:
+        return (
+            f"{thousands!r} between thousands is followed by three digits each time; give "
+            "--decimal and --thousands as the file has them"
+        )
+    if re.search(r"\d\s\d", text) and not thousands:
+        return "say what is between thousands, --thousands ' '"
+    return "write it with the digits 0 to 9 and a sign before them, and nothing else"
+
+
+@lru_cache(maxsize=8)
+def _pattern(form: CsvFormat) -> re.Pattern[str]:
+    point, whole = re.escape(form.decimal), "[0-9]+"
+    if form.thousands:
+        between = next((a for a in _ALIKE if form.thousands in a), form.thousands)
+        # A zero comes first in 0.123, which has no thousands.
+        whole += f"|[1-9][0-9]{{0,2}}(?:[{re.escape(between)}][0-9]{{3}})+"
+    return re.compile(
+        rf"(?P<sign>[+-]?)(?=[0-9]|{point}[0-9])(?P<whole>{whole})?"
+        rf"(?:{point}(?P<part>[0-9]*))?(?P<exponent>(?:[eE][+-]?[0-9]+)?)"
+    )
+
+
+def _as_floats(cells: Any) -> Array | None:
+    """Cells as Python reads them, NaN if empty; None if there are some that it cannot read."""
+    try:
+        return np.asarray(cells.astype(np.float64))
+    except ValueError:  # an empty cell perhaps, which few columns have
+        filled = np.where(cells == "", "nan", cells)
+    try:
+        return np.asarray(filled.astype(np.float64))
+    except ValueError:
+        return None

@@ -1,9 +1,9 @@
-"""Which columns of a table a model sees, and as what: kept with the model, checked ever after."""
+"""Which columns of a table a model sees, as numbers or categories; kept with the model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,8 @@ import pandas as pd
 
 from sosbands.cli import cells
 from sosbands.cli.numerals import nearly_a_number
-from sosbands.cli.tables import CsvFormat, RowError, TableError
+from sosbands.cli.table_file import CsvFormat, RowError, TableError, TableFile
 from sosbands.quoting import listed, quoted, shortened
-from sosbands.types import Array
 
 if TYPE_CHECKING:
     from sklearn.compose import ColumnTransformer
@@ -24,20 +23,12 @@ _MOST_CATEGORIES = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """The inputs of a model, its output, and how cells become numbers.
-
-    Attributes
-    ----------
-    inputs : tuple of str
-        In the order of training.
-    categories : dict of str to tuple of str
-        The categories of those inputs that have some; the others are numbers.
-    target : str or None
-        The output; None if it is not known.
-    """
+    """The inputs of a model in the order of training, their categories, and its output."""
 
     inputs: tuple[str, ...]
+    # Of those inputs that have some; the others are numbers.
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # None if it is not known.
     target: str | None = None
 
     @classmethod
@@ -45,32 +36,19 @@ class Columns:
         cls,
         table: pd.DataFrame,
         target: str,
+        file: TableFile,
         *,
-        path: str,
-        form: CsvFormat,
         left_out: Sequence[str] = (),
         categorical: Sequence[str] = (),
         max_categories: int | None = None,
     ) -> Columns:
         """Numbers where all cells are numbers, categories elsewhere; doubtful columns are refused.
 
-        Parameters
-        ----------
-        table : DataFrame
-            All training rows.
-        target : str
-        path : str
-            What messages call the table.
-        form : CsvFormat
-        left_out : sequence of str
-            Columns that the model must not see.
-        categorical : sequence of str
-            Columns of categories, even if they look like numbers.
-        max_categories : int, optional
-            A column with more is taken for an identifier. Without it, those with more than 100, or
-            with more than half as many as rows.
+        The model must not see the columns `left_out`; those of `categorical` hold categories even
+        if they look like numbers. A column of more than `max_categories` is taken for an
+        identifier: without it, of more than 100, or of more than half as many as rows.
         """
-        check_present(table, [target, *left_out, *categorical], path)
+        check_present(table, [target, *left_out, *categorical], file)
         unseen, names = {target, *left_out}, set(categorical)
         inputs = tuple(name for name in table.columns if name not in unseen)
         if not inputs:
@@ -82,45 +60,45 @@ class Columns:
                 "a column has no name, as when a row number is written with a table: give it a "
                 "name, or leave it out with --drop ''"
             )
-        known, numbers = {}, _plain(table, inputs, names, form)
+        numbers = cells.plain_numbers(table, [n for n in inputs if n not in names], file.form)
+        known = {}
         for name in inputs:
             if name in numbers and not np.isnan(numbers[name]).all():
                 continue
-            if name in names or not _holds_numbers(table[name], form):
+            if name in names or not _holds_numbers(table[name], file.form):
                 known[name] = _categories(table[name], max_categories)
         return cls(inputs, known, target)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Columns:
-        """What `to_dict` made."""
+        """What `dataclasses.asdict` made, tuples or lists."""
         known = {name: tuple(kinds) for name, kinds in stored["categories"].items()}
         return cls(tuple(stored["inputs"]), known, stored["target"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and strings."""
-        known = {name: list(kinds) for name, kinds in self.categories.items()}
-        return {"inputs": list(self.inputs), "categories": known, "target": self.target}
-
-    def read_inputs(self, table: pd.DataFrame, form: CsvFormat, *, path: str) -> pd.DataFrame:
+    def read_inputs(self, table: pd.DataFrame, file: TableFile) -> pd.DataFrame:
         """The inputs in the order of training, numbers and strings; NaN or None where missing."""
-        check_present(table, self.inputs, path)
-        numbers = _plain(table, self.inputs, self.categories, form)
+        check_present(table, self.inputs, file)
+        numeric = [name for name in self.inputs if name not in self.categories]
         # Arrays: the rows of so many series would be aligned one by one.
-        read = {
-            name: numbers[name] if name in numbers else self._read(table[name], form)
-            for name in self.inputs
-        }
+        read: dict[str, Any] = dict.fromkeys(self.inputs)
+        read.update(cells.plain_numbers(table, numeric, file.form))
+        for name in self.inputs:
+            if name in self.categories:
+                read[name] = cells.categories(table[name]).array
+            elif read[name] is None:
+                read[name] = cells.numbers(table[name], file.form)
         return pd.DataFrame(read, table.index)
 
-    def read_output(self, table: pd.DataFrame, form: CsvFormat, *, path: str) -> pd.Series[float]:
-        """The numbers of the target, or NaN."""
-        target = self.target
-        if target is None:
+    def read_output(self, table: pd.DataFrame, file: TableFile) -> pd.Series[float]:
+        """The numbers of the target, NaN where they are missing."""
+        if self.target is None:
             raise TableError(
                 "the model does not say what it predicts: name the column with --target"
             )
-        check_present(table, [target], path)
-        return pd.Series(cells.numbers(table[target], form), table.index, name=target)
+        check_present(table, [self.target], file)
+        return pd.Series(
+            cells.numbers(table[self.target], file.form), table.index, name=self.target
+        )
 
     def unseen(self, X: pd.DataFrame) -> dict[str, set[str]]:
         """Categories that training has not seen, by column."""
@@ -146,26 +124,14 @@ class Columns:
             verbose_feature_names_out=False,
         )
 
-    def _read(self, column: pd.Series[Any], form: CsvFormat) -> Any:
-        if column.name in self.categories:
-            return cells.categories(column).array
-        return cells.numbers(column, form)
 
-
-def check_present(table: pd.DataFrame, wanted: Sequence[str], where: str) -> None:
+def check_present(table: pd.DataFrame, wanted: Sequence[str], file: TableFile) -> None:
     """Raise an error if a table lacks columns."""
     absent = [name for name in wanted if name not in table.columns]
     if absent:
         raise TableError(
-            f"{where} has no column {listed(absent)}: it has {listed(table.columns, 20)}"
+            f"{file.name} has no column {listed(absent)}: it has {listed(table.columns, 20)}"
         )
-
-
-def _plain(
-    table: pd.DataFrame, inputs: Sequence[str], names: Collection[str], form: CsvFormat
-) -> dict[str, Array]:
-    """The inputs that are plainly numbers, but for those that are names."""
-    return cells.plain_numbers(table, [name for name in inputs if name not in names], form)
 
 
 def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:

@@ -9,11 +9,12 @@ name anything else, and compiled code gets only what has been checked.
 - `arrays`: arrays, compared with their bytes;
 - `schema`: the tree, and the audit that compares it with the list;
 - `reader`: from the tree to objects;
-- `types`: the list, with a maker for each type;
+- `listed_types`: the list, with a maker for each type;
 - `kinds`: what a maker is, and that of estimators which need NumPy alone;
 - `trees`, `boosting`, `rebuilt`: makers of estimators with compiled parts;
-- `bands`: makers of the parts of a band;
+- `band_parts`: makers of the parts of a band;
 - `portable`: what of a model is written;
+- `replacing`: a file takes the place of another when it is complete;
 - `files`: the three functions.
 """
 

@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 FORMAT = 2
 _MANIFEST, _SCHEMA = "manifest.json", "schema.json"
+_TEXTS = {_MANIFEST, _SCHEMA}
 _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")
 # The texts are deflated: they may be so many times as large as the file, and this beside. A forest
 # of stumps comes to 5, three hundred linear models to 15. Arrays are stored: they claim no more.
@@ -41,13 +42,12 @@ def packed(manifest: Mapping[str, Any], schema: bytes, arrays: Mapping[str, byte
     """The bytes of a model file; the same for the same contents, whenever they are written."""
     manifest = json.loads(json.dumps(manifest, allow_nan=False))  # as it will be read
     members = {_SCHEMA: schema, **arrays}
-    checksum = _checksum(manifest, {name: _digest(part) for name, part in members.items()})
-    text = json.dumps({**manifest, "checksum": checksum}, indent=1)
+    text = json.dumps({**manifest, "checksum": _checksum(manifest, members)}, indent=1)
     buffer = io.BytesIO()
     with ZipFile(buffer, "w") as archive:
         for name, content in {_MANIFEST: text.encode(), **members}.items():
             entry = ZipInfo(name)  # of a fixed date
-            entry.compress_type = ZIP_DEFLATED if name.endswith(".json") else ZIP_STORED
+            entry.compress_type = ZIP_DEFLATED if name in _TEXTS else ZIP_STORED
             archive.writestr(entry, content)
     return buffer.getvalue()
 
@@ -62,8 +62,7 @@ def unpacked(data: bytes) -> Archive:
         _check_entries(archive, len(data))
         manifest = _manifest(archive)
         members = {name: archive.read(name) for name in archive.namelist() if name != _MANIFEST}
-    claimed = manifest.pop("checksum", None)
-    if claimed != _checksum(manifest, {name: _digest(part) for name, part in members.items()}):
+    if manifest.pop("checksum", None) != _checksum(manifest, members):
         raise ModelFileError("the checksum is wrong, so the file is damaged: copy it again")
     return Archive(manifest, members.pop(_SCHEMA), members)
 
@@ -71,22 +70,26 @@ def unpacked(data: bytes) -> Archive:
 def _check_entries(archive: ZipFile, size: int) -> None:
     """Refuse names, kinds and sizes that no model file has, before anything is read."""
     names = archive.namelist()
-    if not {_MANIFEST, _SCHEMA} <= set(names):
+    if not set(names) >= _TEXTS:
         raise ModelFileError(f"a model file holds {_MANIFEST} and {_SCHEMA}, this one does not")
     if len(set(names)) < len(names):
         raise ModelFileError("two members of the archive have the same name")
     for entry in archive.infolist():
-        text = entry.filename in (_MANIFEST, _SCHEMA)
-        if not text and not _ARRAY_NAME.fullmatch(entry.filename):
-            raise ModelFileError(f"a model file has no member called {entry.filename!r}")
-        if stat.S_ISLNK(entry.external_attr >> 16):
-            raise ModelFileError(f"the member {entry.filename!r} is a symbolic link")
-        if entry.compress_type != ZIP_STORED and not (text and entry.compress_type == ZIP_DEFLATED):
-            raise ModelFileError(f"the member {entry.filename!r} is compressed as in no model file")
-    largest = max(archive.getinfo(name).file_size for name in (_MANIFEST, _SCHEMA))
-    arrays = [entry.file_size for entry in archive.infolist() if _ARRAY_NAME.match(entry.filename)]
-    if largest > _LARGEST_RATIO * size + _FREE or sum(arrays) > size:
+        _check_entry(entry)
+    largest = max(archive.getinfo(name).file_size for name in _TEXTS)
+    arrays = sum(part.file_size for part in archive.infolist() if part.filename not in _TEXTS)
+    if largest > _LARGEST_RATIO * size + _FREE or arrays > size:
         raise ModelFileError(f"its members claim to be far larger than the file of {size} bytes")
+
+
+def _check_entry(entry: ZipInfo) -> None:
+    name, text = entry.filename, entry.filename in _TEXTS
+    if not text and not _ARRAY_NAME.fullmatch(name):
+        raise ModelFileError(f"a model file has no member called {name!r}")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise ModelFileError(f"the member {name!r} is a symbolic link")
+    if entry.compress_type not in ((ZIP_STORED, ZIP_DEFLATED) if text else (ZIP_STORED,)):
+        raise ModelFileError(f"the member {name!r} is compressed as in no model file")
 
 
 def _manifest(archive: ZipFile) -> dict[str, Any]:
@@ -94,20 +97,18 @@ def _manifest(archive: ZipFile) -> dict[str, Any]:
         raise ModelFileError(f"{_MANIFEST} is larger than {_LARGEST_MANIFEST} bytes")
     manifest = json.loads(archive.read(_MANIFEST))
     number = manifest.get("format_version") if isinstance(manifest, dict) else None
-    if type(number) is not int or number < 1:
+    if type(number) is not int:
         raise ModelFileError(f"{_MANIFEST} has no format version")
-    if number > FORMAT:
+    if number != FORMAT:
+        advice = "upgrade sosbands" if number > FORMAT else "fit and save the model again"
         raise ModelFileError(
-            f"the file has format version {number}, this sosbands reads up to {FORMAT}: upgrade "
-            "sosbands"
+            f"the file has format version {number}, this sosbands reads {FORMAT}: {advice}"
         )
     return dict(manifest)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _checksum(manifest: Mapping[str, Any], digests: Mapping[str, str]) -> str:
+def _checksum(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
     """SHA-256 of everything; it protects from accidents, not from people who can compute it too."""
-    return _digest(json.dumps([manifest, digests], sort_keys=True).encode())
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    text = json.dumps([manifest, digests], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sosbands.persistence.archive import ModelFileError
 
-# Numbers, truth values and texts. Python objects are written in the tree instead.
-_KINDS, _LARGEST_NUMBER = "biufU", 8
+# Numbers and truth values, beside which there are texts. Objects are written in the tree instead.
+_NUMBERS, _LARGEST_NUMBER = "biuf", 8
 # Arrays with fields are the nodes of trees; these are among their names.
 _NODES = ({"left_child", "right_child", "feature"}, {"left", "right", "feature_idx"})
 
@@ -46,8 +46,8 @@ def _check_dtype(name: str, dtype: np.dtype[Any], available: int) -> None:
         plain = all(dtype[field].kind in "iuf" for field in dtype.names)
         known = plain and any(fields <= set(dtype.names) for fields in _NODES)
     else:
-        number = dtype.kind != "U" and dtype.itemsize <= _LARGEST_NUMBER
-        known = dtype.kind in _KINDS and dtype.subdtype is None and (number or dtype.kind == "U")
+        number = dtype.kind in _NUMBERS and dtype.itemsize <= _LARGEST_NUMBER
+        known = dtype.subdtype is None and (number or dtype.kind == "U")
     if not known or not dtype.isnative or not 0 < dtype.itemsize <= max(available, 64):
         raise ModelFileError(f"the array {name!r} holds {dtype!s:.60}, which no model needs")
 

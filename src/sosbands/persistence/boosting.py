@@ -19,29 +19,15 @@ from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 from sklearn.utils import check_array
 
-from sosbands.persistence.kinds import (
-    Attributes,
-    check,
-    columns_of,
-    made_anew,
-    numbers,
-    set_columns,
-)
+from sosbands.persistence.kinds import COLUMNS, Attributes, check, made_anew, numbers, set_columns
 from sosbands.persistence.trees import checked_depth, checked_nodes
 
-FITTED = frozenset(
-    {
-        "n_features_in_",
-        "feature_names_in_",
-        "is_categorical_",
-        "_preprocessor",
-        "_baseline_prediction",
-        "_predictors",
-        "do_early_stopping_",
-        "train_score_",
-        "validation_score_",
-    }
-)
+# What a model tells of its training and nothing follows from.
+_TOLD = ("do_early_stopping_", "train_score_", "validation_score_")
+FITTED = COLUMNS | {
+    *("is_categorical_", "_preprocessor", "_baseline_prediction", "_predictors"),
+    *_TOLD,
+}
 # A row of zeros is made for each column.
 _MOST_COLUMNS = 1 << 20
 # The categories of a column are bits of so many words; more of them there cannot be.
@@ -49,7 +35,7 @@ _WORDS, _MOST_CATEGORIES = 8, 255
 
 
 def predictor(kind: type, attributes: Attributes) -> TreePredictor:
-    """The nodes of one tree, as far as they can be checked without its model."""
+    """One tree, as far as its nodes can be checked without the model around it."""
     nodes = checked_nodes(attributes.get("nodes"), PREDICTOR_RECORD_DTYPE)
     for flag in ("is_leaf", "is_categorical", "missing_go_to_left"):
         check(np.all(nodes[flag] <= 1), f"{flag} of a boosted tree must be 0 or 1")
@@ -74,8 +60,7 @@ def hist_gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "_predictors" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
-    set_columns(model, attributes, n_features)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     categories = attributes.get("_preprocessor")
     categorical = np.zeros(n_features, dtype=bool)
     model.is_categorical_ = model._preprocessor = model._is_categorical_remapped = None
@@ -97,7 +82,7 @@ def hist_gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model._baseline_prediction, model._predictors = start, stages
     model._loss = model._get_loss(sample_weight=None)
     model.n_trees_per_iteration_ = 1
-    for name in ("do_early_stopping_", "train_score_", "validation_score_"):
+    for name in _TOLD:
         setattr(model, name, attributes.get(name))
     return model
 

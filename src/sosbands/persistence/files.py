@@ -6,7 +6,7 @@ import io
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import version
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
+from sosbands.persistence.replacing import replacing
 
 if TYPE_CHECKING:
     from sosbands.persistence.schema import Audit
@@ -65,8 +66,6 @@ def save(
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: give the name of a file in it")
     data = _written(model, dict(metadata or {}), _names(trusted))
-    from sosbands.persistence.replacing import replacing
-
     with replacing(fspath(path)) as temporary:
         Path(temporary).write_bytes(data)
 
@@ -100,9 +99,8 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     InconsistentVersionWarning
         If the minor version of scikit-learn differs from that of the file.
     """
-    data = _read(path)
-    names = _names(trusted)
-    with _said_of(path):
+    data, names = _read(path), _names(trusted)
+    with _loading(path):
         archive = unpacked(data)
         original = _check_versions(archive.manifest)
         model = _made(archive, names)
@@ -120,7 +118,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         it was saved), ``foreign_types`` (what `load` must be told to trust) and ``metadata``.
     """
     data = _read(path)
-    with _said_of(path):
+    with _loading(path):
         return unpacked(data).manifest
 
 
@@ -128,36 +126,30 @@ def _check_fitted(model: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    name = type(model).__name__
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"a fitted estimator is needed, got {model!r}")
     try:
         check_is_fitted(model)
     except NotFittedError:
+        name = type(model).__name__
         raise ModelFileError(f"this {name} is not fitted: call fit before save") from None
 
 
 def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> bytes:
-    """The bytes of the file, from which the model has been made once as a test."""
+    """The bytes of the file; a model has been made of them once, as a test."""
     import skops.io
 
     from sosbands.persistence.portable import portable
     from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
 
-    name = type(model).__name__
-    try:
+    refused = f"this {type(model).__name__} cannot be saved"
+    with _explained(refused, "it holds something without a storable state"):
         with ZipFile(io.BytesIO(skops.io.dumps(portable(model)))) as dumped:
             schema, files = renumbered(parsed(dumped.read("schema.json")))
             arrays = {new: dumped.read(old) for old, new in files.items()}
         audit = Audit(trusted)
         audit.visit(schema)
-    except ModelFileError as error:
-        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
-    except Exception as error:
-        raise ModelFileError(
-            f"this {name} cannot be saved, it holds something without a storable state: {error}"
-        ) from error
-    _refuse(audit, f"this {name} cannot be saved: it")
+        _refuse(audit)
     manifest = {
         "format_version": FORMAT,
         "model": name_of(schema),
@@ -169,14 +161,8 @@ def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> b
         data = packed(manifest, json.dumps(schema, separators=(",", ":")).encode(), arrays)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
-    try:
+    with _explained(refused, "it could not be loaded again"):
         _made(unpacked(data), trusted)
-    except ModelFileError as error:
-        raise ModelFileError(f"this {name} cannot be saved: {error}") from None
-    except Exception as error:
-        raise ModelFileError(
-            f"this {name} cannot be saved, it could not be loaded again: {error}"
-        ) from error
     return data
 
 
@@ -189,7 +175,7 @@ def _made(archive: Archive, trusted: frozenset[str]) -> Any:
 
     schema, audit = parsed(archive.schema), Audit(trusted)
     audit.visit(schema)
-    _refuse(audit, "it")
+    _refuse(audit)
     reader = Reader(archive.arrays, count_nodes(archive.schema), trusted)
     with warnings.catch_warnings():
         # One warning for the file instead of one for every part that is trusted.
@@ -200,18 +186,18 @@ def _made(archive: Archive, trusted: frozenset[str]) -> Any:
     return model
 
 
-def _refuse(audit: Audit, subject: str) -> None:
+def _refuse(audit: Audit) -> None:
     """Say what is not on the list, and what to do."""
     names = audit.refused or audit.unstorable
     if not names:
         return
     if any(name.startswith("sklearn.model_selection._search.") for name in names):
-        raise ModelFileError(f"{subject} is a search: save its best_estimator_ instead")
+        raise ModelFileError("it is a search: save its best_estimator_ instead")
     if audit.unstorable:
         sparse = any(name.startswith("scipy.sparse.") for name in audit.unstorable)
         advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
         raise ModelFileError(
-            f"{subject} holds what no model file can: {_places(audit.unstorable)}; {advice}"
+            f"it holds what no model file can: {_places(audit.unstorable)}; {advice}"
         )
     advice = f"pass trusted={sorted(names)} if you trust their code and the file"
     if any(name.startswith("sklearn.") for name in names):
@@ -221,7 +207,7 @@ def _refuse(audit: Audit, subject: str) -> None:
         )
     if any(place.endswith("_calibrator.ratio") for place in names.values()):
         advice += "; likelihood ratios can also be given to conformalize as an array"
-    raise ModelFileError(f"{subject} names what sosbands does not know: {_places(names)}; {advice}")
+    raise ModelFileError(f"it names what sosbands does not know: {_places(names)}; {advice}")
 
 
 def _places(names: Mapping[str, str]) -> str:
@@ -230,23 +216,23 @@ def _places(names: Mapping[str, str]) -> str:
 
 def _check_versions(manifest: Mapping[str, Any]) -> str:
     """The scikit-learn that wrote the file; one from the future is refused."""
-    original = str(manifest["versions"]["scikit-learn"])
-    if _numbers(original)[0] > _numbers(version("scikit-learn"))[0]:
+    original, current = str(manifest["versions"]["scikit-learn"]), version("scikit-learn")
+    if _minor(original)[0] > _minor(current)[0]:
         raise ModelFileError(
-            f"the model was saved with scikit-learn {original}, this is "
-            f"{version('scikit-learn')}: upgrade scikit-learn"
+            f"the model was saved with scikit-learn {original}, this is {current}: upgrade "
+            "scikit-learn"
         )
     return original
 
 
 def _warn_of_version(model: Any, original: str) -> None:
-    current = version("scikit-learn")
-    if _numbers(original) != _numbers(current):
-        from sklearn.exceptions import InconsistentVersionWarning
+    from sklearn.exceptions import InconsistentVersionWarning
 
+    name, current = type(model).__name__, version("scikit-learn")
+    if _minor(original) != _minor(current):
         warnings.warn(
             InconsistentVersionWarning(
-                estimator_name=type(model).__name__,
+                estimator_name=name,
                 current_sklearn_version=current,
                 original_sklearn_version=original,
             ),
@@ -254,7 +240,7 @@ def _warn_of_version(model: Any, original: str) -> None:
         )
 
 
-def _numbers(text: str) -> tuple[int, int]:
+def _minor(text: str) -> tuple[int, int]:
     major, minor = text.split(".")[:2]
     return int(major), int(minor)
 
@@ -276,15 +262,19 @@ def _read(path: str | PathLike[str]) -> bytes:
     return file.read_bytes()
 
 
+def _loading(path: str | PathLike[str]) -> AbstractContextManager[None]:
+    return _explained(f"{path} cannot be loaded", "it is damaged, or was not written by sosbands")
+
+
 @contextmanager
-def _said_of(path: str | PathLike[str]) -> Iterator[None]:
-    """Name the file in what is said of it; whatever a damaged file breaks, it is damaged."""
+def _explained(subject: str, otherwise: str) -> Iterator[None]:
+    """Errors about a file or a model become a `ModelFileError` that begins with the subject.
+
+    Whatever else goes wrong has the sentence `otherwise` before it, which says what it means.
+    """
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{path} cannot be loaded: {error}") from None
+        raise ModelFileError(f"{subject}: {error}") from None
     except Exception as error:
-        raise ModelFileError(
-            f"{path} cannot be loaded: it is damaged, or was not written by sosbands "
-            f"({type(error).__name__}: {error})"
-        ) from error
+        raise ModelFileError(f"{subject}: {otherwise} ({type(error).__name__}: {error})") from error

@@ -15,68 +15,25 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import (
-    ExtraTreesRegressor,
-    GradientBoostingRegressor,
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-    StackingRegressor,
-    VotingRegressor,
+from sklearn import (
+    compose,
+    decomposition,
+    dummy,
+    ensemble,
+    feature_selection,
+    frozen,
+    impute,
+    kernel_ridge,
+    linear_model,
+    model_selection,
+    neighbors,
+    neural_network,
+    pipeline,
+    preprocessing,
+    svm,
+    tree,
 )
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
-from sklearn.feature_selection import (
-    SelectKBest,
-    VarianceThreshold,
-    f_regression,
-    r_regression,
-)
-from sklearn.frozen import FrozenEstimator
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import (
-    ARDRegression,
-    BayesianRidge,
-    ElasticNet,
-    ElasticNetCV,
-    GammaRegressor,
-    HuberRegressor,
-    Lasso,
-    LassoCV,
-    LinearRegression,
-    PoissonRegressor,
-    QuantileRegressor,
-    Ridge,
-    RidgeCV,
-    TweedieRegressor,
-)
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    LeaveOneGroupOut,
-    LeaveOneOut,
-    ShuffleSplit,
-    TimeSeriesSplit,
-)
-from sklearn.neighbors import KNeighborsRegressor
-from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    PolynomialFeatures,
-    PowerTransformer,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import LinearSVR
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from sosbands.conformal import (
     ClusteredCalibration,
@@ -105,56 +62,34 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.persistence import bands, boosting, rebuilt, trees
-from sosbands.persistence.kinds import Kind, plain
+from sosbands.persistence import band_parts, boosting, rebuilt, trees
+from sosbands.persistence.kinds import COLUMNS, Kind, plain
 
-# They compute with Python and NumPy alone, or ask other estimators.
-_PLAIN = (
-    ARDRegression,
-    BandRegressor,
-    BayesianRidge,
-    ColumnTransformer,
-    ElasticNet,
-    ElasticNetCV,
-    FeatureUnion,
-    FrozenEstimator,
-    FunctionTransformer,
-    GroupKFold,
-    GroupShuffleSplit,
-    HuberRegressor,
-    KFold,
-    KernelBand,
-    KernelMean,
-    Lasso,
-    LassoCV,
-    LeaveOneGroupOut,
-    LeaveOneOut,
-    LinearRegression,
-    LinearSVR,
-    MLPRegressor,
-    MaxAbsScaler,
-    MinMaxScaler,
-    MissingIndicator,
-    OrdinalEncoder,
-    PCA,
-    Pipeline,
-    PowerTransformer,
-    QuantileRegressor,
-    Ridge,
-    RidgeCV,
-    RobustScaler,
-    SelectKBest,
-    ShuffleSplit,
-    SimpleImputer,
-    StackingRegressor,
-    StandardScaler,
-    TimeSeriesSplit,
-    TransformedTargetRegressor,
-    TruncatedSVD,
-    VarianceThreshold,
-    VotingRegressor,
-    make_column_selector,
-)
+# They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
+# list can be seen at once.
+_PLAIN = {
+    compose: "ColumnTransformer TransformedTargetRegressor make_column_selector",
+    decomposition: "PCA TruncatedSVD",
+    ensemble: "StackingRegressor VotingRegressor",
+    feature_selection: "SelectKBest VarianceThreshold",
+    frozen: "FrozenEstimator",
+    impute: "MissingIndicator SimpleImputer",
+    linear_model: (
+        "ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoCV "
+        "LinearRegression QuantileRegressor Ridge RidgeCV"
+    ),
+    model_selection: (
+        "GroupKFold GroupShuffleSplit KFold LeaveOneGroupOut LeaveOneOut ShuffleSplit "
+        "TimeSeriesSplit"
+    ),
+    neural_network: "MLPRegressor",
+    pipeline: "FeatureUnion Pipeline",
+    preprocessing: (
+        "FunctionTransformer MaxAbsScaler MinMaxScaler OrdinalEncoder PowerTransformer "
+        "RobustScaler StandardScaler"
+    ),
+    svm: "LinearSVR",
+}
 
 # Dataclasses of ours that check themselves, or have nothing to check.
 _PARTS = (
@@ -185,37 +120,38 @@ _PARTS = (
 _NOTHING: frozenset[str] = frozenset()
 
 _CHECKED = (
-    Kind(Affine, bands.affine, _NOTHING),
-    Kind(Difficulty, bands.difficulty, _NOTHING),
-    Kind(NeighbourMean, bands.neighbour_mean, frozenset({"rows_", "means_"})),
-    Kind(VaryingInputs, bands.varying_inputs, _NOTHING),
-    Kind(Certificate, bands.certificate, _NOTHING),
-    Kind(Extrapolation, bands.extrapolation, _NOTHING),
-    Kind(Features, bands.features, _NOTHING),
-    Kind(GaussianProcess, bands.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
-    Kind(KernelExpansion, bands.expansion, _NOTHING),
-    Kind(DecisionTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
-    Kind(DummyRegressor, trees.constant),
-    Kind(ExtraTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
-    Kind(ExtraTreesRegressor, trees.forest, trees.FOREST_FITTED),
-    Kind(GradientBoostingRegressor, trees.gradient_boosting, trees.BOOSTING_FITTED),
-    Kind(RandomForestRegressor, trees.forest, trees.FOREST_FITTED),
-    Kind(HistGradientBoostingRegressor, boosting.hist_gradient_boosting, boosting.FITTED),
+    Kind(Affine, band_parts.affine, _NOTHING),
+    Kind(Difficulty, band_parts.difficulty, _NOTHING),
+    Kind(NeighbourMean, band_parts.neighbour_mean, frozenset({"rows_", "means_"})),
+    Kind(VaryingInputs, band_parts.varying_inputs, _NOTHING),
+    Kind(Certificate, band_parts.certificate, _NOTHING),
+    Kind(Extrapolation, band_parts.extrapolation, _NOTHING),
+    Kind(Features, band_parts.features, _NOTHING),
+    Kind(GaussianProcess, band_parts.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
+    Kind(KernelExpansion, band_parts.expansion, _NOTHING),
+    Kind(tree.DecisionTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
+    Kind(dummy.DummyRegressor, trees.constant),
+    Kind(tree.ExtraTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
+    Kind(ensemble.ExtraTreesRegressor, trees.forest, trees.FOREST_FITTED),
+    Kind(ensemble.GradientBoostingRegressor, trees.gradient_boosting, trees.BOOSTING_FITTED),
+    Kind(ensemble.RandomForestRegressor, trees.forest, trees.FOREST_FITTED),
+    Kind(ensemble.HistGradientBoostingRegressor, boosting.hist_gradient_boosting, boosting.FITTED),
     Kind(TreePredictor, boosting.predictor, _NOTHING),
-    Kind(GammaRegressor, rebuilt.generalized_linear),
-    Kind(KNeighborsRegressor, rebuilt.neighbours, rebuilt.NEIGHBOURS_FITTED),
-    Kind(KernelRidge, rebuilt.kernel_ridge),
-    Kind(OneHotEncoder, rebuilt.one_hot, rebuilt.ENCODER_FITTED),
-    Kind(PoissonRegressor, rebuilt.generalized_linear),
-    Kind(PolynomialFeatures, rebuilt.polynomial, rebuilt.POLYNOMIAL_FITTED),
-    Kind(TweedieRegressor, rebuilt.generalized_linear),
+    Kind(linear_model.GammaRegressor, rebuilt.generalized_linear),
+    Kind(neighbors.KNeighborsRegressor, rebuilt.neighbours, rebuilt.NEIGHBOURS_FITTED),
+    Kind(kernel_ridge.KernelRidge, rebuilt.kernel_ridge),
+    Kind(preprocessing.OneHotEncoder, rebuilt.one_hot, rebuilt.ENCODER_FITTED),
+    Kind(linear_model.PoissonRegressor, rebuilt.generalized_linear),
+    Kind(preprocessing.PolynomialFeatures, rebuilt.polynomial, COLUMNS),
+    Kind(linear_model.TweedieRegressor, rebuilt.generalized_linear),
 )
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(Kind(one, plain) for one in _PLAIN),
-        *(Kind(one, bands.part, _NOTHING) for one in _PARTS),
+        *(Kind(one, plain) for one in (BandRegressor, KernelBand, KernelMean)),
+        *(Kind(getattr(m, name), plain) for m, names in _PLAIN.items() for name in names.split()),
+        *(Kind(one, band_parts.part, _NOTHING) for one in _PARTS),
         *_CHECKED,
     )
 }
@@ -229,7 +165,7 @@ FUNCTIONS: Mapping[str, Any] = {
     **{f"numpy.{getattr(np, name).__name__}": getattr(np, name) for name in _UFUNCS},
     **{
         f"{function.__module__}.{function.__name__}": function
-        for function in (f_regression, r_regression)
+        for function in (feature_selection.f_regression, feature_selection.r_regression)
     },
 }
 

@@ -14,6 +14,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from sosbands.core.solvers import Status
 from sosbands.persistence.boosting import categories_of
+from sosbands.persistence.kinds import Kind
 from sosbands.persistence.listed_types import kind_of
 
 
@@ -37,10 +38,7 @@ class _Copy:
     def _copied(self, item: Any) -> Any:
         kind = kind_of(item)
         if kind is not None:
-            twin = object.__new__(type(item))
-            kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
-            vars(twin).update({name: self.of(value) for name, value in kept.items()})
-            return twin
+            return self._twin(item, kind)
         if isinstance(item, np.ndarray) and item.dtype == object:
             return self._objects(item)
         if type(item) in (list, tuple):
@@ -52,6 +50,12 @@ class _Copy:
         generator = isinstance(item, np.random.RandomState | np.random.Generator)
         return None if generator else item
 
+    def _twin(self, item: Any, kind: Kind) -> Any:
+        twin = object.__new__(type(item))
+        kept = {name: value for name, value in _written(item).items() if kind.keeps(name)}
+        vars(twin).update({name: self.of(value) for name, value in kept.items()})
+        return twin
+
     def _objects(self, items: NDArray[Any]) -> NDArray[Any]:
         made = np.empty(items.shape, dtype=object)
         for place in np.ndindex(items.shape):
@@ -60,7 +64,7 @@ class _Copy:
 
 
 def _written(item: Any) -> dict[str, Any]:
-    """The attributes, some of them as they are put in a file."""
+    """The attributes of an object, some in the form that they have in a file."""
     attributes: dict[str, Any] = vars(item)
     if isinstance(item, HistGradientBoostingRegressor) and "_preprocessor" in attributes:
         return {**attributes, "_preprocessor": categories_of(item)}

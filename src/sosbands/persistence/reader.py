@@ -1,8 +1,8 @@
 """From the tree of a model file to its objects, once every name in it has been judged.
 
-Nothing is called but the makers of listed types (see `types`), and what the user trusts. Arrays are
-made once for each member of the archive, so that they take no more memory than the file; the depth
-of the tree is bounded.
+Nothing is called but the makers of listed types (see `listed_types`), and what the user trusts.
+Arrays are made once for each member of the archive, so that they take no more memory than the file;
+the depth of the tree is bounded.
 """
 
 from __future__ import annotations
@@ -36,15 +36,8 @@ class Reader:
     """Objects of one file; what has the same number in the tree is one object.
 
     Such an object is described in full wherever it appears. Otherwise a short tree could stand for
-    a model whose parts ask each other without end.
-
-    Parameters
-    ----------
-    arrays : mapping
-        The members of the archive that hold arrays.
-    n_nodes : int
-        How many nodes the text of the tree has; the objects have no more, however they are shared.
-    trusted : frozenset of str
+    a model whose parts ask each other without end. For the same reason all objects together have no
+    more nodes than the text of the tree, `n_nodes`, however they are shared.
     """
 
     def __init__(self, arrays: Mapping[str, bytes], n_nodes: int, trusted: frozenset[str]) -> None:
@@ -56,20 +49,22 @@ class Reader:
         self._depth = 0
         self._bytes_left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
         self._nodes_left = n_nodes
+        # The audit has compared the names with the list for each of these loaders.
         self._ways: dict[str, Callable[[Node, str], Any]] = {
             "ConstructorFromReduceNode": self._constructed,
-            "DTypeNode": self._dtype,
+            "DTypeNode": lambda node, name: np.asarray(self.read(node.get("content"))).dtype,
             "DictNode": self._dictionary,
-            "FunctionNode": self._function,
+            "FunctionNode": lambda node, name: FUNCTIONS.get(name) or self._imported(name),
             "JsonNode": _scalar,
-            "ListNode": self._list,
+            "ListNode": lambda node, name: self._list(node),
             "NdArrayNode": self._array,
             "ObjectNode": self._object,
             "SliceNode": _slice,
             "TreeNode": self._tree,
-            "TupleNode": self._tuple,
-            "TypeNode": self._type,
-            **dict.fromkeys(RANDOM, _nothing),
+            "TupleNode": lambda node, name: tuple(self._list(node)),
+            "TypeNode": lambda node, name: SCALARS.get(name) or self._imported(name),
+            # In the place of a generator of random numbers.
+            **dict.fromkeys(RANDOM, lambda node, name: None),
         }
 
     def read(self, node: Any) -> Any:
@@ -89,7 +84,10 @@ class Reader:
             self._made[number] = _UNFINISHED, 0
         before = self._nodes_left
         self._depth += 1
-        made = self._counted(self._read(node), 1)
+        loader = node["__loader__"]
+        if not isinstance(loader, str) or loader not in self._ways:
+            raise ModelFileError(f"nothing in a model is made by {loader!r}")
+        made = self._counted(self._ways[loader](node, name_of(node)), 1)
         self._depth -= 1
         if numbered:
             self._made[number] = made, before - self._nodes_left
@@ -102,31 +100,12 @@ class Reader:
             raise ModelFileError("its objects share parts far more often than those of models")
         return made
 
-    def _read(self, node: Node) -> Any:
-        loader, name = node["__loader__"], name_of(node)
-        way = self._ways.get(loader) if isinstance(loader, str) else None
-        if way is None:
-            raise ModelFileError(f"nothing in a model is made by {loader!r}")
-        return way(node, name)
-
-    def _list(self, node: Node, name: str) -> list[Any]:
+    def _list(self, node: Node) -> list[Any]:
         return [self.read(item) for item in _listed(node.get("content"))]
-
-    def _tuple(self, node: Node, name: str) -> tuple[Any, ...]:
-        return tuple(self._list(node, name))
-
-    def _dtype(self, node: Node, name: str) -> np.dtype[Any]:
-        return np.asarray(self.read(node.get("content"))).dtype
 
     def _tree(self, node: Node, name: str) -> Any:
         arguments = node.get("__reduce__", {}).get("args")
         return compiled_tree(self.read(arguments), self.read(node.get("content")))
-
-    def _type(self, node: Node, name: str) -> Any:
-        return SCALARS[name] if name in SCALARS else self._imported(name)
-
-    def _function(self, node: Node, name: str) -> Any:
-        return FUNCTIONS[name] if name in FUNCTIONS else self._imported(name)
 
     def _object(self, node: Node, name: str) -> Any:
         if name not in KINDS:
@@ -160,18 +139,12 @@ class Reader:
         return array[()]
 
     def _objects(self, node: Node) -> NDArray[Any]:
-        """An array of objects, from lists in lists."""
-        shape = self.read(node.get("shape"))
+        """An array of objects in one or two dimensions, from lists in lists."""
+        shape, content = self.read(node.get("shape")), _listed(node.get("content"))
         whole = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
-        if not whole or not 1 <= len(shape) <= 2:
+        if not whole or len(shape) not in (1, 2):
             raise ModelFileError(f"an array of objects cannot have the shape {shape!r}")
-        rows = [_listed(node.get("content"))]
-        if len(shape) == 2:
-            rows = [_listed(row.get("content")) for row in rows[0] if is_node(row)]
-        counts = {len(row) for row in rows}
-        if counts - {shape[-1]} or (len(shape) == 2 and len(rows) != shape[0]):
-            raise ModelFileError(f"an array of objects does not fill its shape {shape!r}")
-        items = [self.read(item) for row in rows for item in row]
+        items = [self.read(item) for row in _rows(content, shape) for item in row]
         array: NDArray[Any] = np.empty(len(items), dtype=object)
         for place, item in enumerate(items):
             array[place] = item
@@ -192,15 +165,11 @@ class Reader:
         return self._imported(name)(*self.read(node.get("content")))
 
     def _imported(self, name: str) -> Any:
-        """What the user trusts: its module is imported and its code may run."""
+        """Import what the user trusts; its code may run."""
         if name not in self._trusted:
             raise ModelFileError(f"{name} is not on the list")
         module, _, attribute = name.rpartition(".")
         return getattr(import_module(module), attribute)
-
-
-def _nothing(node: Node, name: str) -> None:
-    """In the place of a generator of random numbers."""
 
 
 def _scalar(node: Node, name: str) -> Any:
@@ -219,8 +188,19 @@ def _listed(items: Any) -> list[Any]:
     return items
 
 
+def _rows(content: list[Any], shape: tuple[int, ...]) -> list[list[Any]]:
+    """The nodes of an array of objects, row by row; one of a single dimension is one row."""
+    rows = [content]
+    if len(shape) == 2:
+        rows = [_listed(row.get("content")) for row in content if is_node(row)]
+    lengths = {len(row) for row in rows}
+    if lengths - {shape[-1]} or (len(shape) == 2 and len(rows) != shape[0]):
+        raise ModelFileError(f"an array of objects does not fill its shape {shape!r}")
+    return rows
+
+
 def _key(kind: Any, key: str) -> Any:
-    """Keys are texts in the tree; they were whole numbers perhaps."""
+    """The key of a dictionary, which is text in the tree but may have been a whole number."""
     name = name_of(kind) if is_node(kind) and kind["__loader__"] == "TypeNode" else ""
     scalar = SCALARS.get(name)
     if scalar in (str, np.str_):

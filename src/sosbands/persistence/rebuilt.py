@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sosbands.persistence.archive import ModelFileError
 from sosbands.persistence.kinds import (
+    COLUMNS,
     Attributes,
     check,
     columns_of,
@@ -22,9 +23,8 @@ from sosbands.persistence.kinds import (
     set_columns,
 )
 
-NEIGHBOURS_FITTED = frozenset({"n_features_in_", "feature_names_in_", "_fit_X", "_y"})
-POLYNOMIAL_FITTED = frozenset({"n_features_in_", "feature_names_in_"})
-ENCODER_FITTED = frozenset({"n_features_in_", "feature_names_in_", "categories_", "drop_idx_"})
+NEIGHBOURS_FITTED = COLUMNS | {"_fit_X", "_y"}
+ENCODER_FITTED = COLUMNS | {"categories_", "drop_idx_"}
 _METRICS = ("chebyshev", "cityblock", "euclidean", "l1", "l2", "manhattan", "minkowski")
 _KERNELS = ("cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
 # One row of so many columns is half a megabyte, and sixteen times as many come out at most.
@@ -49,7 +49,8 @@ def neighbours(kind: type, attributes: Attributes) -> Any:
         "neighbours need outputs",
     )
     model.fit(rows, outputs)
-    set_columns(model, attributes, rows.shape[1])
+    n_features = set_columns(model, attributes, most=rows.shape[1])
+    check(n_features == rows.shape[1], "neighbours disagree on the columns")
     return model
 
 
@@ -58,10 +59,9 @@ def polynomial(kind: type, attributes: Attributes) -> Any:
     model = made_anew(kind, attributes)
     if "n_features_in_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
-    model.fit(np.zeros((1, n_features)))
+    model.fit(np.zeros((1, columns_of(attributes, most=_MOST_COLUMNS))))
     check(model._n_out_full <= _MOST_PRODUCTS, "PolynomialFeatures makes too many columns")
-    set_columns(model, attributes, n_features)
+    set_columns(model, attributes, most=_MOST_COLUMNS)  # fit has forgotten their names
     return model
 
 
@@ -75,7 +75,7 @@ def one_hot(kind: type, attributes: Attributes) -> Any:
         )
     if "categories_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     categories = attributes["categories_"]
     check(
         isinstance(categories, list) and len(categories) == n_features,
@@ -83,7 +83,6 @@ def one_hot(kind: type, attributes: Attributes) -> Any:
     )
     for values in categories:
         _check_categories(values)
-    set_columns(model, attributes, n_features)
     # Copies: what shares an array with another object could be changed after it was checked.
     model.categories_, model._infrequent_enabled = list(map(np.array, categories)), False
     model.drop_idx_ = _dropped(attributes.get("drop_idx_"), categories)

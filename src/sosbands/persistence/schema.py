@@ -54,7 +54,7 @@ def parsed(text: bytes) -> Node:
 
 
 def count_nodes(text: bytes) -> int:
-    """How many nodes the text of a tree can have."""
+    """The number of nodes in the text of a tree, at most."""
     return text.count(b'"__loader__"')
 
 
@@ -82,16 +82,9 @@ def kept_attributes(node: Node) -> dict[str, Any]:
 
 
 def renumbered(schema: Node) -> tuple[Node, dict[str, str]]:
-    """The tree with its objects and their files numbered in the order of appearance.
+    """The tree with its objects and files numbered as they appear, and the new name of each file.
 
-    skops numbers objects and their files by their addresses, which differ from run to run.
-
-    Returns
-    -------
-    dict
-        The tree.
-    dict
-        The new name of each file.
+    skops numbers them by their addresses, which differ from run to run.
     """
     numbers: dict[int, int] = {}
     files: dict[str, str] = {}
@@ -105,8 +98,7 @@ def renumbered(schema: Node) -> tuple[Node, dict[str, str]]:
         if is_node(value) and "__id__" in value:
             made["__id__"] = numbers.setdefault(value["__id__"], len(numbers) + 1)
         if is_node(value) and "file" in value:
-            ending = value["file"].rpartition(".")[2]
-            made["file"] = files.setdefault(value["file"], f"{len(files) + 1}.{ending}")
+            made["file"] = files.setdefault(value["file"], f"{len(files) + 1}.npy")
         return made
 
     return visit(schema), files
@@ -114,20 +106,12 @@ def renumbered(schema: Node) -> tuple[Node, dict[str, str]]:
 
 @dataclass
 class Audit:
-    """What a tree names, compared with the list of types.
-
-    Attributes
-    ----------
-    trusted : frozenset of str
-        Dotted names that the user adds to the list.
-    foreign : dict
-        Names that are not on the list, trusted or not, and where each was found first.
-    unstorable : dict
-        The same for things that no file holds, whomever one trusts.
-    """
+    """What a tree names, compared with the list of types and with what the user trusts."""
 
     trusted: frozenset[str]
+    # Names that are not on the list, trusted or not, and where each was found first.
     foreign: dict[str, str] = field(default_factory=dict)
+    # The same for things that no file holds, whomever one trusts.
     unstorable: dict[str, str] = field(default_factory=dict)
 
     @property

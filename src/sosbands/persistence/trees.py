@@ -17,9 +17,9 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 
 from sosbands.persistence.archive import ModelFileError
 from sosbands.persistence.kinds import (
+    COLUMNS,
     Attributes,
     check,
-    columns_of,
     made_anew,
     numbers,
     plain,
@@ -27,17 +27,15 @@ from sosbands.persistence.kinds import (
     whole,
 )
 
-TREE_FITTED = frozenset({"n_features_in_", "feature_names_in_", "max_features_", "tree_"})
-FOREST_FITTED = frozenset({"n_features_in_", "feature_names_in_", "estimators_", "oob_score_"})
-BOOSTING_FITTED = frozenset(
-    {"n_features_in_", "feature_names_in_", "max_features_", "init_", "estimators_", "train_score_"}
-)
+TREE_FITTED = COLUMNS | {"max_features_", "tree_"}
+FOREST_FITTED = COLUMNS | {"estimators_", "oob_score_"}
+BOOSTING_FITTED = COLUMNS | {"max_features_", "init_", "estimators_", "train_score_"}
 # Columns of float32 rows beyond these would not fit into the memory of any machine.
 _MOST_COLUMNS = 1 << 31
 
 
 def compiled_tree(arguments: Any, state: Any) -> Tree:
-    """The nodes of one tree for one output."""
+    """The compiled part of a tree for one output, from nodes that stay within it."""
     check(isinstance(arguments, tuple) and len(arguments) == 3, "a tree takes three arguments")
     check(isinstance(state, dict), "a tree has a state")
     n_features = whole(arguments[0], "columns of a tree", least=1, most=_MOST_COLUMNS)
@@ -91,29 +89,27 @@ def checked_depth(left: NDArray[Any], right: NDArray[Any], inner: NDArray[np.boo
 
 
 def decision_tree(kind: type, attributes: Attributes) -> Any:
-    """A tree as an estimator, or one that is not fitted yet."""
+    """A tree as an estimator, fitted or not."""
     model = made_anew(kind, attributes)
     if "tree_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     tree = attributes["tree_"]
     check(type(tree) is Tree and tree.n_features == n_features, "trees disagree on the columns")
-    set_columns(model, attributes, n_features)
     model.max_features_ = attributes.get("max_features_")
     model.n_outputs_, model.tree_ = 1, tree
     return model
 
 
 def forest(kind: type, attributes: Attributes) -> Any:
-    """The average of trees."""
+    """A forest whose trees see the same columns."""
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     trees = attributes["estimators_"]
     check(isinstance(trees, list) and trees, "a forest has no trees")
     _check_members(trees, n_features)
-    set_columns(model, attributes, n_features)
     model.n_outputs_, model.estimators_, model.estimator_ = 1, trees, model.estimator
     if "oob_score_" in attributes:
         model.oob_score_ = attributes["oob_score_"]
@@ -121,11 +117,11 @@ def forest(kind: type, attributes: Attributes) -> Any:
 
 
 def gradient_boosting(kind: type, attributes: Attributes) -> Any:
-    """A constant, and a tree for each stage."""
+    """Gradient boosting: a constant, and one tree for each stage."""
     model = made_anew(kind, attributes)
     if "estimators_" not in attributes:
         return model
-    n_features = columns_of(attributes, most=_MOST_COLUMNS)
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     stages, start = attributes["estimators_"], attributes.get("init_")
     check(
         isinstance(stages, np.ndarray) and stages.dtype == object and len(stages),
@@ -140,7 +136,6 @@ def gradient_boosting(kind: type, attributes: Attributes) -> Any:
             f"gradient boosting must start with a constant, got {type(start).__name__}: fit it "
             "with init=None or init='zero'"
         )
-    set_columns(model, attributes, n_features)
     model._loss = model._get_loss(sample_weight=None)
     model.n_trees_per_iteration_, model.n_estimators_ = 1, len(stages)
     model.estimators_, model.init_ = stages, start

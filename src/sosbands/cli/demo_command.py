@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sosbands.cli.command import Command, aligned
+from sosbands.cli.options import option
 
 if TYPE_CHECKING:
     from sosbands.datasets import Case
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command, example="sosbands demo")
-@click.option(
+@option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
     default=".",
@@ -71,9 +72,10 @@ def _draw(model: BandRegressor, truth: Case, X: Any, y: Any, path: str) -> str:
 
 
 def _write(table: Any, path: str) -> str:
-    from sosbands.cli.tables import writer
+    from sosbands.cli.table_file import TableFile
+    from sosbands.cli.table_writing import writer
 
-    with writer(path) as write:
+    with writer(TableFile(path)) as write:
         write(table)
     return path
 

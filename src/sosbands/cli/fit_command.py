@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sosbands.cli.command import (
-    INPUT,
-    LEVEL,
-    Command,
-    Output,
-    aligned,
-    estimator_option,
-    jobs_option,
-    reading_options,
-    seed_option,
-    training_options,
-    trust_option,
-)
+from sosbands.cli import options
+from sosbands.cli.command import Command, aligned
+from sosbands.cli.options import LEVEL, Output, option
+from sosbands.cli.table_file import TableFile
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.row_files import LabelledRows
+    from sosbands.cli.labelled_rows import LabelledRows
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
@@ -33,46 +25,43 @@ _TOLD = 20  # columns of categories that the summary names
 
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
-@click.argument("data", type=INPUT)
-@click.option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
-@training_options
-@estimator_option
-@click.option(
+@options.data_argument
+@option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
+@options.training_options
+@options.estimator_option
+@option(
     "--level",
     type=LEVEL,
     metavar="P",
     default=0.9,
-    show_default=True,
     help="Judge the model at this level; others can be had later.",
 )
-@click.option(
+@option(
     "--calibration",
     type=click.Choice(["split", "cv+", "localized"]),
     default="split",
     metavar="KIND",
-    show_default=True,
     help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
 )
-@click.option(
+@option(
     "--symmetric/--two-sided",
     default=None,
     show_default="as the data say",
     help="As wide below as above, or each for itself.",
 )
-@click.option(
+@option(
     "--test-size",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="SHARE",
     default=0.2,
-    show_default=True,
     help="The share of the rows that only judge the model; 0 to learn from all.",
 )
-@seed_option
-@jobs_option
-@trust_option
-@reading_options
+@options.seed_option
+@options.jobs_option
+@options.trust_option
+@options.reading_options
 def fit(
-    data: str,
+    data: TableFile,
     out: str,
     *,
     estimator: str | None,
@@ -83,7 +72,6 @@ def fit(
     seed: int,
     jobs: int,
     trust: tuple[str, ...],
-    form: Any,
     **choices: Any,
 ) -> None:
     """Learn intervals from a table, and save the model.
@@ -91,10 +79,10 @@ def fit(
     DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
     text are taken for categories. Prints how good the intervals are on rows held out.
     """
+    from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import fresh_model, save_model
-    from sosbands.cli.row_files import read_training
 
-    rows = read_training(data, form=form, **choices)
+    rows = read_training(data, **choices)
     train, test = _split(rows, test_size, seed)
     model = fresh_model(
         rows.columns,
@@ -105,19 +93,16 @@ def fit(
         random_state=seed,
         verbose=int(sys.stderr.isatty()),
     )
-    model.fit(
-        rows.X.iloc[train],
-        rows.y[train],
-        groups=None if rows.groups is None else rows.groups[train],
-    ).set_params(verbose=0)
+    groups = None if rows.groups is None else rows.groups[train]
+    model.fit(rows.X.iloc[train], rows.y[train], groups=groups).set_params(verbose=0)
     summary = _summary(model, rows, test, level)
     save_model(
         model,
         out,
         trusted=trust,
-        columns=rows.columns.to_dict(),
+        columns=asdict(rows.columns),
         level=level,
-        data=Path(data).name,
+        data=Path(data.path).name,
         summary=summary,
     )
     click.echo(aligned([*summary.items(), ("saved", out)]))
@@ -140,12 +125,13 @@ def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, In
 def _summary(
     model: BandRegressor, rows: LabelledRows, test: Indices, level: float
 ) -> dict[str, str]:
-    n, certificate = len(rows.y), model.certificate_
+    n, certificate, around = len(rows.y), model.certificate_, model.estimator
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
     if model.calibration == "cv+":
         parts = f"{model.n_train_} learn and calibrate"
     dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
-    mean = "a kernel mean" if model.estimator is None else type(_last(model.estimator)).__name__
+    regressor = around[-1] if hasattr(around, "steps") else around
+    mean = "a kernel mean" if around is None else type(regressor).__name__
     sides = "symmetric" if model.symmetric_ else "two-sided"
     return {
         "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
@@ -180,8 +166,3 @@ def _columns(rows: LabelledRows) -> str:
     some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
     listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
     return f"{numeric} of numbers, {len(known)} of categories: {listed}"
-
-
-def _last(estimator: Any) -> Any:
-    """The regressor of a pipeline."""
-    return estimator[-1] if hasattr(estimator, "steps") else estimator

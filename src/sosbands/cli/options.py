@@ -1,0 +1,119 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sosbands.cli.table_file import CsvFormat, TableFile
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+option = partial(click.option, show_default=True)
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+class Output(click.Path):
+    """A file to write; one in a folder that is not there is refused before hours of work."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, if its folder is there."""
+        folder = Path(value).absolute().parent
+        if value != "-" and not folder.is_dir():
+            self.fail(f"The folder {str(folder)!r} does not exist.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def reading_options(body: Callable[..., Any]) -> Callable[..., Any]:
+    """How CSV files are written; the body of the command gets a `TableFile` as `data`."""
+
+    @option(
+        "--sep",
+        metavar="CHAR",
+        show_default="a comma; in .tsv files a tab",
+        help="What is between two cells of a CSV file.",
+    )
+    @option("--decimal", default=".", metavar="CHAR", help="As in 3.14, or 3,14.")
+    @option("--thousands", default="", metavar="CHAR", show_default="none", help="As in 1,000.")
+    @option("--encoding", default="utf-8", metavar="NAME", help="Of a CSV file.")
+    @wraps(body)
+    def command(
+        *, data: str, sep: str | None, decimal: str, thousands: str, encoding: str, **others: Any
+    ) -> Any:
+        between = "\t" if sep == r"\t" else sep  # which shells make hard to type
+        form = CsvFormat(between, encoding, decimal, thousands)
+        return body(data=TableFile(data, form), **others)
+
+    return command
+
+
+def training_options(body: F) -> F:
+    """Which columns and rows train a model; the body passes them on to `read_training`."""
+    for decorate in (
+        drop_missing_option,
+        option(
+            "--max-categories",
+            type=click.IntRange(1),
+            metavar="N",
+            show_default="100, at most half of the rows",
+            help="Refuse columns of text with more.",
+        ),
+        option("--groups", metavar="COL", help="Keep rows with the same value here together."),
+        option(
+            "--categorical",
+            multiple=True,
+            metavar="COL",
+            help="Take the numbers of this column for names.",
+        ),
+        option("--drop", multiple=True, metavar="COL", help="Do not use this column."),
+        option("--target", required=True, metavar="COL", help="The column to predict."),
+    ):
+        body = decorate(body)  # the last one comes first in the help
+    return body
+
+
+def _find_own_modules(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Let modules of the working directory be named; they come last and so hide no others."""
+    if value:
+        here = os.getcwd()
+        sys.path.append(here)  # until the end: other processes import them, too
+        ctx.call_on_close(lambda: sys.path.remove(here))
+    return value
+
+
+data_argument = click.argument(
+    "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
+drop_missing_option = option(
+    "--drop-missing", is_flag=True, help="Leave rows with missing values out."
+)
+estimator_option = option(
+    "--estimator",
+    metavar="IMPORT",
+    show_default="a kernel mean",
+    callback=_find_own_modules,
+    help="The model to put intervals around, such as sklearn.svm.SVR or own_module:make_model.",
+)
+seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
+jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
+level_option = option(
+    "--level", type=LEVEL, metavar="P", show_default="as in fit", help="Of the intervals."
+)
+target_option = option(
+    "--target", metavar="COL", show_default="as in fit", help="The column to predict."
+)
+trust_option = option(
+    "--trust",
+    multiple=True,
+    metavar="TYPE",
+    callback=_find_own_modules,
+    help="Allow this type in the model file: one that it names, and that you know.",
+)
