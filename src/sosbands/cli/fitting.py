@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 _TOLD = 20  # columns of categories that the summary names
 
 
+class CalibrationName(click.types.StringParamType):
+    """The name of a calibration; the list is looked up when it is needed, so that help is quick."""
+
+    name = "calibration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name, if there is a calibration that is called so."""
+        from sosbands.conformal.registry import calibration_names
+
+        return click.Choice(calibration_names()).convert(value, param, ctx)
+
+
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @click.argument("data", type=INPUT)
 @click.option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
@@ -47,7 +59,7 @@ _TOLD = 20  # columns of categories that the summary names
 )
 @click.option(
     "--calibration",
-    type=click.Choice(["split", "cv+", "localized"]),
+    type=CalibrationName(),
     default="split",
     metavar="KIND",
     show_default=True,
@@ -142,7 +154,7 @@ def _summary(
 ) -> dict[str, str]:
     n, certificate = len(rows.y), model.certificate_
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
-    if model.calibration == "cv+":
+    if model.calibration_.by_folds:
         parts = f"{model.n_train_} learn and calibrate"
     dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
     mean = "a kernel mean" if model.estimator is None else type(_last(model.estimator)).__name__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from sosbands.conformal import IntervalFamily
+from sosbands.conformal import BandRows, IntervalFamily
 from sosbands.core.threads import few_threads
 from sosbands.learning.band import Band, learn_band
 from sosbands.learning.encoding import BandInputs, Extrapolation
@@ -24,6 +24,9 @@ from sosbands.learning.means import (
 from sosbands.learning.row_order import row_order
 from sosbands.learning.settings import BandSettings
 from sosbands.types import Array, Folds, Indices
+
+# Pre-training rows that choose the bandwidth of a localized calibration.
+_TYPICAL_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +56,13 @@ class LearnedBand:
         with few_threads(X.shape[0]):
             return self.band.mean(X, self.inputs(X))
 
-    def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
-        """m and √f, or m and (f_low, f_up), wider where no pre-training row is near."""
+    def mean_and_scale(self, X: Any, B: Array | None = None) -> tuple[Array, Array]:
+        """m and √f, or m and (f_low, f_up), wider where no pre-training row is near.
+
+        B is what the band sees of X, where it is known.
+        """
         with few_threads(X.shape[0]):
-            B = self.inputs(X)
+            B = self.inputs(X) if B is None else B
             mean, scale = self.band.mean_and_scale(X, B)
         if not self.caution:
             return mean, scale
@@ -65,13 +71,28 @@ class LearnedBand:
         wider = 1 + self.caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
         return mean, (scale.T * wider).T
 
-    def family(self, X: Any) -> IntervalFamily:
-        """The nested intervals at the rows of X, before calibration."""
-        mean, scale = self.mean_and_scale(X)
-        if self.band.symmetric:
-            return IntervalFamily.around(mean, scale)
-        typical = self.band.residual_size
-        return IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
+    @property
+    def symmetric(self) -> bool:
+        """Whether intervals are as wide below as above the mean."""
+        return self.band.symmetric
+
+    @property
+    def typical_inputs(self) -> Array:
+        """Inputs of some pre-training rows, in the units of the band."""
+        known = self.extrapolation
+        return self.band.sees.inputs(known.inputs.undo(known.rows[:_TYPICAL_ROWS]))
+
+    def at(self, X: Any) -> BandRows:
+        """The nested intervals at the rows of X, and their inputs in the units of the band."""
+        with few_threads(X.shape[0]):
+            B = self.inputs(X)
+        mean, scale = self.mean_and_scale(X, B)
+        if self.symmetric:
+            family = IntervalFamily.around(mean, scale)
+        else:
+            typical = self.band.residual_size
+            family = IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
+        return BandRows(self, X, family, self.band.sees.inputs(B))
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,15 +78,8 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVR
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from sosbands.conformal import (
-    ClusteredCalibration,
-    GroupCalibration,
-    LocalizedCalibration,
-    PlusCalibration,
-    SignedCalibration,
-    SplitCalibration,
-    WeightedCalibration,
-)
+from sosbands.conformal import SignedCalibration
+from sosbands.conformal.registry import CALIBRATIONS
 from sosbands.core.features import FeatureRows, Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.primal import Point
@@ -94,7 +87,6 @@ from sosbands.core.problem import BandProblem, Basis
 from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton, Solution
 from sosbands.estimator import BandRegressor
 from sosbands.learning.band import Band
-from sosbands.learning.calibrator import Calibrator
 from sosbands.learning.encoding import BandInputs, Extrapolation
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.learned_band import LearnedBand
@@ -151,33 +143,27 @@ _PLAIN = (
     make_column_selector,
 )
 
-# Dataclasses of ours that check themselves, or have nothing to check.
+# Parts of ours that check themselves when they are made, or have nothing to check.
 _PARTS = (
+    *CALIBRATIONS,
     SDP,
     Accelerated,
     Band,
     BandInputs,
     Basis,
-    Calibrator,
     Certificate,
-    ClusteredCalibration,
     EstimatorMean,
     Gaussian,
-    GroupCalibration,
     GuessedScale,
     KernelMean,
     LearnedBand,
     Linear,
-    LocalizedCalibration,
     Matern,
     Newton,
-    PlusCalibration,
     ScaleInputs,
     SignedCalibration,
-    SplitCalibration,
     Trial,
     Tuning,
-    WeightedCalibration,
 )
 
 _NOTHING: frozenset[str] = frozenset()

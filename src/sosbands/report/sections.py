@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sosbands.conformal import PlusCalibration, WeightedCalibration, guarantee
 from sosbands.evaluation import Evaluation, PartCoverage
 from sosbands.evaluation.chance import binomial_bounds
 from sosbands.report.drawn import DrawnRows
@@ -56,7 +55,7 @@ def summary(evaluation: Evaluation, model: BandRegressor) -> str:
     return (
         f'<p class="verdict {badge}">{escaped(evaluation.verdict)}</p>'
         f'<dl class="tiles">{boxes}</dl><ul class="findings">{points}</ul>'
-        f'<p class="guarantee">{guarantee_sentence(evaluation, model)}</p>'
+        f'<p class="guarantee">{model.calibration_.promise(evaluation.level)}</p>'
     )
 
 
@@ -107,29 +106,6 @@ def _uneven(level: float, parts: Sequence[PartCoverage]) -> bool:
         binomial_bounds(round(part.coverage * part.n_rows), part.n_rows, confidence=confidence)[1]
         < level
         for part in parts
-    )
-
-
-def guarantee_sentence(evaluation: Evaluation, model: BandRegressor) -> str:
-    """What the calibration proves."""
-    calibration, level = model.calibration_, evaluation.level
-    size = count(evaluation.n_calibration)
-    start = f"Guaranteed, whatever the distribution, by {size} calibration {calibration.unit}:"
-    if isinstance(calibration, PlusCalibration):
-        folds = len(calibration.scores_by_fold)
-        proven = guarantee(level, evaluation.n_calibration, folds)
-        return (
-            f"{start} at least {percent(proven)} of new rows from the same source are covered on "
-            f"average, in practice about {asked(level)}; it is no promise for each single input."
-        )
-    condition = (
-        "whose likelihood ratio the weights are"
-        if isinstance(calibration, WeightedCalibration)
-        else f"{'of new groups ' if calibration.unit == 'groups' else ''}from the same source"
-    )
-    return (
-        f"{start} at least {asked(level)} of new rows {condition} are covered on average; it is "
-        "no promise for each single input."
     )
 
 
