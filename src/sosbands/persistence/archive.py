@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-FORMAT = 2
+FORMAT = 1
 _MANIFEST, _SCHEMA = "manifest.json", "schema.json"
 _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")
 # The texts are deflated: they may be so many times as large as the file, and this beside. A forest
