@@ -26,8 +26,9 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from sosbands import BandProblem, BandRegressor, Gaussian, Newton, inputs
+from sosbands import BandProblem, BandRegressor, Gaussian, Newton
 from sosbands.conformal import ClusteredCalibration, SplitCalibration
+from sosbands.learning import encoding
 from sosbands.learning.gaussian_process import fit_gaussian_process
 
 INF = np.inf
@@ -657,7 +658,7 @@ def test_tables_in_pieces_get_the_same_answers(calibration, monkeypatch):
     model = band(calibration=calibration, cv=3).fit(X, y)
     new = np.linspace(-1, 2, 50)[:, None]
     at_once, far = model.predict_interval(new, LEVELS), model.extrapolation(new)
-    monkeypatch.setattr(inputs, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 7)
     assert_allclose(model.predict_interval(new, LEVELS), at_once, rtol=1e-10)
     assert_allclose(model.extrapolation(new), far, rtol=1e-10)
 
@@ -1059,7 +1060,7 @@ def broken_calibration(*_, **__):
 
 
 def test_a_fit_whose_calibration_fails_is_no_fit(monkeypatch):
-    monkeypatch.setattr("sosbands.learning.calibrator.SplitCalibration", broken_calibration)
+    monkeypatch.setattr(SplitCalibration, "of", broken_calibration)
     model = band()
     with pytest.raises(FloatingPointError):
         model.fit(*wave())
@@ -1073,7 +1074,7 @@ def test_a_refit_that_fails_leaves_the_earlier_fit_whole(monkeypatch):
     table = pd.DataFrame(X, columns=["a", "b"])
     model = band().fit(table, y)
     expected, before = model.predict_interval(table), dict(vars(model))
-    monkeypatch.setattr("sosbands.learning.calibrator.SplitCalibration", broken_calibration)
+    monkeypatch.setattr(SplitCalibration, "of", broken_calibration)
     with pytest.raises(FloatingPointError):
         model.fit(*wave(columns=3))
     with pytest.raises(ValueError, match="NaN"):

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sosbands.conformal import (
-    ClusteredCalibration,
-    GroupCalibration,
-    PlusCalibration,
-    checked_levels,
-)
-from sosbands.core.solvers import Solution
-from sosbands.learning.calibrator import Calibrator, learn_folds
+from sosbands.conformal import BandRows, Companion, checked_levels
+from sosbands.conformal.registry import calibration_named, calibration_of_rows
+from sosbands.core.solvers import Certificate, Status
 from sosbands.learning.encoding import row_blocks
-from sosbands.learning.folds import calibration_split, numbered
+from sosbands.learning.folds import calibration_split, check_partition, numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner, Learned
 from sosbands.learning.parameters import check_number
 from sosbands.learning.validation import check_limits, fitting_rows, new_rows
-from sosbands.notices import warn_of_frozen, warn_of_shortage, warn_of_status, warn_of_unseen
 from sosbands.types import Array, Indices
-
-_MODES = ("split", "cv+", "localized", None)
 
 
 class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -100,7 +93,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Status, duality gap, feasibility, rank, trace residual and timings of the solution.
     tuning_ : Tuning or None
         All candidates, their criteria, and the chosen one.
-    calibration_ : Calibration, PlusCalibration or None
+    calibration_ : Calibration or None
     n_train_ : int
         Rows that the mean and the band were learned from.
     n_outliers_ : int
@@ -124,6 +117,9 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict_interval(X[:2], confidence_level=[0.5, 0.9]).shape
     (2, 2, 2)
     """
+
+    calibration_: Any  # a Calibration, or None before there are rows
+    _seed: int
 
     def __init__(
         self,
@@ -195,12 +191,19 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        if isinstance(self.estimator, FrozenEstimator):
+            warnings.warn(
+                "the estimator is frozen: the rows that trained it must not be among those given "
+                "to fit, or the intervals will be too narrow",  # and nobody can see which they were
+                stacklevel=2,
+            )
         # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
         fresh = copy(self)
-        solutions = fresh._fit(X, y, groups)
+        certificates = fresh._fit(X, y, groups)
         self.__dict__ = fresh.__dict__
-        for solution in solutions:
-            warn_of_status(solution)
+        for certificate in certificates:
+            for kind, text in _status_notes(certificate):
+                warnings.warn(text, kind, stacklevel=2)
         return self
 
     def conformalize(
@@ -224,13 +227,11 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Covariate shift: the likelihood ratio of new rows to these at each row, or a function
             of X that gives it. With an array, pass that of new rows to `predict_interval`.
         """
-        if groups is not None and weights is not None:
-            raise ValueError("give groups or weights to conformalize, not both")
         check_is_fitted(self)
-        given = weights(X) if callable(weights) else weights
+        kind = calibration_of_rows(self.calibration, groups=groups, weights=weights)
+        companion = kind.told(X, groups=groups, weights=weights)
         X, y = fitting_rows(self, X, y, reset=False)
-        ratio = weights if callable(weights) else None
-        self._calibrate(X, y, groups=groups, weights=given, ratio=ratio)
+        self.calibration_ = kind.of(self.band_.at(X), y, companion, self._seed)
         return self
 
     def partial_conformalize(
@@ -252,19 +253,11 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if self.calibration_ is None:
             return self.conformalize(X, y, groups=groups, weights=weights)
-        if isinstance(self.calibration_, PlusCalibration):
-            raise ValueError(
-                'calibration="cv+" has no rows to add to: all of them trained; use conformalize '
-                "with the new rows alone"
-            )
-        if isinstance(self.calibration_, ClusteredCalibration):
-            raise ValueError(
-                "fit had groups, which calibrate as a whole, so that there are no rows to add to; "
-                "use conformalize with the new rows alone"
-            )
-        companions = self._calibrator.companions(X, groups, weights)
+        if self.calibration_.closed is not None:
+            raise ValueError(self.calibration_.closed)
+        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
         X, y = fitting_rows(self, X, y, reset=False)
-        self._record(self._calibrator.extended(X, y, companions))
+        self.calibration_ = self.calibration_.with_rows(self.band_.at(X), y, companion)
         return self
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
@@ -319,12 +312,15 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         levels, scalar = checked_levels(confidence_level)
         self._check_calibrated("predict_interval")
-        companions = self._calibrator.companions(X, groups, weights)
+        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
         X = new_rows(self, X)
-        warn_of_shortage(self.calibration_, levels)
-        if isinstance(self.calibration_, GroupCalibration):
-            warn_of_unseen(self.calibration_, companions[0])
-        out = self._clipped(self._calibrator.intervals(X, levels, companions))
+        for note in self.calibration_.notes(levels, companion):
+            warnings.warn(note, stacklevel=2)
+        out = np.empty((X.shape[0], 2, len(levels)))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            out[rows] = self.calibration_.intervals_at(at, levels, companion[rows])
+        out = self._clipped(out)
         return out[:, :, 0] if scalar else out
 
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
@@ -346,16 +342,17 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         levels, scalar = checked_levels(quantiles, name="quantiles")
         self._check_calibrated("predict_quantiles")
-        signed = self._calibrator.signed
-        if signed is None:
+        distribution = self.calibration_.distribution
+        if distribution is None:
             raise ValueError(
                 "predict_quantiles needs a symmetric band and a plain split calibration, got "
                 f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
-                'symmetric=True and calibration="split"'
+                'band=KernelBand(symmetric=True) and calibration="split"'
             )
         X = new_rows(self, X)
-        warn_of_shortage(signed, levels)
-        found = self.band_.family(X).quantiles(levels, signed.quantiles(levels))
+        for note in distribution.notes(levels, Companion()):
+            warnings.warn(note, stacklevel=2)
+        found = self.band_.at(X).family.quantiles(levels, distribution.quantiles(levels))
         out = self._clipped(found)
         return out[:, 0] if scalar else out
 
@@ -375,21 +372,21 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             ]
         )
 
-    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Solution]:
-        """Check, learn, calibrate and record; the solved problems."""
-        learner = self._learner()
-        if self.calibration not in _MODES:
-            raise ValueError(f"calibration must be one of {_MODES}, got {self.calibration!r}")
+    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Certificate]:
+        """Check, learn, calibrate and record; what proves each band that was learned."""
+        learner, kind = self._learner(), calibration_named(self.calibration)
         check_limits(self.y_min, self.y_max)
         X, y = fitting_rows(self, X, y, reset=True)
         together = None if groups is None else numbered(groups)
         if together is not None and len(together) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
-        if isinstance(self.estimator, FrozenEstimator):
-            warn_of_frozen()
-        if self.calibration == "cv+":
-            return self._fit_folds(X, y, together, learner)
-        return self._fit_split(X, y, together, learner)
+        if kind is None or not kind.by_folds:
+            self._fit_split(X, y, together, learner)
+            return [self.certificate_]
+        folds = list(_held_out(X, y, together, learner))
+        self._keep(learner.learn(X, y, together), len(y), learner.seed)
+        self.calibration_ = kind.of_folds([(rows, outputs) for rows, outputs, _ in folds])
+        return [self.certificate_, *(certificate for _, _, certificate in folds)]
 
     def _learner(self) -> BandLearner:
         """The parameters that concern learning, checked."""
@@ -412,55 +409,36 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         learner.rules.check()
         return learner
 
-    def _fit_split(
-        self, X: Any, y: Array, groups: Indices | None, learner: BandLearner
-    ) -> list[Solution]:
+    def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
         """Some rows train and the others calibrate, or all train."""
-        train, held_out = np.arange(len(y)), None
+        train, rest = np.arange(len(y)), None
         if self.calibration is not None:
-            train, held_out = calibration_split(
+            train, rest = calibration_split(
                 len(y), self.calibration_size, cv=self.cv, groups=groups, seed=learner.seed
             )
-        part, kept = _safe_indexing(X, train), None if groups is None else groups[train]
-        learned = learner.learn(part, y[train], kept)
+        kept = None if groups is None else groups[train]
+        learned = learner.learn(_safe_indexing(X, train), y[train], kept)
         self._keep(learned, len(train), learner.seed)
-        if held_out is not None:
-            clusters = None if groups is None else groups[held_out]
-            self._calibrate(_safe_indexing(X, held_out), y[held_out], clusters=clusters)
-        return [learned.solution]
-
-    def _fit_folds(
-        self, X: Any, y: Array, groups: Indices | None, learner: BandLearner
-    ) -> list[Solution]:
-        """CV+: all rows train, and those of each fold calibrate the band without it."""
-        folds, calibration = learn_folds(learner, X, y, groups)
-        learned = learner.learn(X, y, groups)
-        self._keep(learned, len(y), learner.seed)
-        self._record(self._calibrator.with_folds([fold.band for fold in folds], calibration))
-        return [part.solution for part in (learned, *folds)]
+        if rest is not None:
+            kind = calibration_of_rows(self.calibration, clusters=groups)
+            companion = Companion() if groups is None else Companion(groups[rest])
+            at = self.band_.at(_safe_indexing(X, rest))
+            self.calibration_ = kind.of(at, y[rest], companion, learner.seed)
 
     def _keep(self, learned: Learned, n_train: int, seed: int) -> None:
         """Record what was learned, not calibrated yet."""
-        solution = learned.solution
+        problem = learned.solution.problem
         self.band_ = learned.band
         self.estimator_ = learned.band.mean_model.model
         self.symmetric_ = learned.band.symmetric
-        self.lengthscale_ = solution.problem.scale_kernels[0].lengthscale
-        self.width_weight_ = solution.problem.width_weight
-        self.certificate_ = solution.certificate
+        self.lengthscale_ = problem.scale_kernels[0].lengthscale
+        self.width_weight_ = problem.width_weight
+        self.certificate_ = learned.solution.certificate
         self.tuning_ = learned.tuning
         self.n_train_ = n_train
         self.n_outliers_ = learned.n_outliers
-        self._record(Calibrator.of(learned.band, seed))
-
-    def _calibrate(self, X: Any, y: Array, **companions: Any) -> None:
-        """Calibrate with checked rows."""
-        localized = self.calibration == "localized"
-        self._record(self._calibrator.calibrated(X, y, localized=localized, **companions))
-
-    def _record(self, calibrator: Calibrator) -> None:
-        self._calibrator = calibrator
-        self.calibration_ = calibrator.calibration
+        self.calibration_ = None
+        self._seed = seed
 
     def _check_calibrated(self, method: str) -> None:
         if self.calibration_ is None:
@@ -473,3 +451,28 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         low = -np.inf if self.y_min is None else self.y_min
         high = np.inf if self.y_max is None else self.y_max
         return np.clip(values, low, high, out=values)
+
+
+def _held_out(
+    X: Any, y: Array, groups: Indices | None, learner: BandLearner
+) -> Iterator[tuple[BandRows, Array, Certificate]]:
+    """The rows of each fold, at a band that was learned anew without them, and their outputs."""
+    folds = learner.folds(X, y, groups)
+    check_partition(folds, len(y))
+    for train, test in folds:
+        kept = None if groups is None else groups[train]
+        learned = learner.learn(_safe_indexing(X, train), y[train], kept)
+        rows = learned.band.at(_safe_indexing(X, test))
+        yield rows, y[test], learned.solution.certificate
+
+
+def _status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:
+    """What to warn of if a band was not found, or has no width."""
+    if not proof.status.optimal:
+        yield (
+            ConvergenceWarning,
+            f"the band problem was solved to a gap of {proof.gap:.1e} only: "
+            f"{proof.status.value}; intervals stay valid, but may be wider than need be",
+        )
+    elif proof.status is Status.ZERO_SCALE:
+        yield UserWarning, f"the band has no width: {proof.status.value}"

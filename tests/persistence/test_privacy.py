@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import sosbands
 from sosbands import BandRegressor
-from sosbands.learning import calibrator
 from sosbands.learning import encoding as inputs
 from sosbands.learning.scale_inputs import ScaleInputs
 
@@ -50,7 +49,6 @@ BANDS = {
 def few_rows(monkeypatch):
     """A model that keeps some of the rows, as it does if there are many."""
     monkeypatch.setattr(inputs, "_NEIGHBOURS", 15)
-    monkeypatch.setattr(calibrator, "_BANDWIDTH_ROWS", 10)
 
 
 def fitted(**parameters):
@@ -142,8 +140,7 @@ def test_of_the_training_inputs_a_file_holds_what_prediction_and_recalibration_n
     stored = [array for array in arrays(model, tmp_path) if array.ndim == 2 and array.shape[1] >= 2]
     standardised = [seen.inputs(X) for seen in parts(model, ScaleInputs)]
     units = [X, *standardised, *(part.inputs(X) for part in parts(model, inputs.Extrapolation))]
-    known = [model._calibrator.typical]
-    known += [part.rows for part in parts(model, inputs.Extrapolation)]
+    known = [part.rows for part in parts(model, inputs.Extrapolation)]
     known += [part.landmarks for part in parts(model, sosbands.core.features.Features)]
     calibration = model.calibration_
     known += [calibration.inputs] if hasattr(calibration, "inputs") else []

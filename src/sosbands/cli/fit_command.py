@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 _TOLD = 20  # columns of categories that the summary names
 
 
+class CalibrationName(click.types.StringParamType):
+    """The name of a calibration; the list is looked up when it is needed, so that help is quick."""
+
+    name = "calibration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name, if there is a calibration that is called so."""
+        from sosbands.conformal.registry import calibration_names
+
+        return click.Choice(calibration_names()).convert(value, param, ctx)
+
+
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @options.data_argument
 @option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
@@ -38,7 +50,7 @@ _TOLD = 20  # columns of categories that the summary names
 )
 @option(
     "--calibration",
-    type=click.Choice(["split", "cv+", "localized"]),
+    type=CalibrationName(),
     default="split",
     metavar="KIND",
     help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
@@ -127,7 +139,7 @@ def _summary(
 ) -> dict[str, str]:
     n, certificate, around = len(rows.y), model.certificate_, model.estimator
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
-    if model.calibration == "cv+":
+    if model.calibration_.by_folds:
         parts = f"{model.n_train_} learn and calibrate"
     dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
     regressor = around[-1] if hasattr(around, "steps") else around

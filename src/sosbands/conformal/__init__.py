@@ -3,27 +3,25 @@
 A score is the smallest q whose interval [lower − q·width, upper + q·width] holds y. A calibration
 keeps the m scores of rows that trained nothing, and says at which q a new interval has the wanted
 level. All of it rests on ranks: the k-th smallest score, k = ⌈level·(m + 1)⌉, and +∞ if k > m.
-Scores of +∞ are legal; NaN is refused. Nothing here warns: `shortage` tells what there is to say.
+Scores of +∞ are legal; NaN is refused. Nothing here warns: `notes` tells what there is to say.
 """
 
-from sosbands.conformal.calibration import (
-    Calibration,
-    ClusteredCalibration,
-    GroupCalibration,
-    Groups,
-    SignedCalibration,
-    SplitCalibration,
-    WeightedCalibration,
-    named,
-)
+from sosbands.conformal.base import BandRows, CalibratedBand, Calibration, Companion
+from sosbands.conformal.clusters import ClusteredCalibration
 from sosbands.conformal.families import IntervalFamily
+from sosbands.conformal.groups import GroupCalibration, Groups, named
 from sosbands.conformal.localized import LocalizedCalibration, effective_bandwidth, normals_of
 from sosbands.conformal.plus import PlusCalibration, guarantee
 from sosbands.conformal.ranks import checked_levels, order_rank, rows_needed
+from sosbands.conformal.split import SignedCalibration, SplitCalibration
+from sosbands.conformal.weights import WeightedCalibration
 
 __all__ = [
+    "BandRows",
+    "CalibratedBand",
     "Calibration",
     "ClusteredCalibration",
+    "Companion",
     "GroupCalibration",
     "Groups",
     "IntervalFamily",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
-from sosbands.conformal.calibration import SLACK, Calibration, picked
-from sosbands.conformal.ranks import checked_levels
+from sosbands.conformal.base import BandRows, Calibration, Companion
+from sosbands.conformal.ranks import SLACK, ascending, checked_levels, picked
 from sosbands.types import Array
 
 # Entries of the largest temporary: 8 MB of floats.
@@ -26,7 +25,6 @@ _BANDWIDTHS = (1e-4, 1e15)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-@dataclass(frozen=True, eq=False)
 class LocalizedCalibration(Calibration):
     """Nearby rows count more: randomly localized conformal prediction (Hore and Barber, 2025).
 
@@ -47,18 +45,39 @@ class LocalizedCalibration(Calibration):
         is off by as much.
     """
 
-    inputs: Array
-    bandwidth: float
-    seed: int
-    _companions: ClassVar = ("inputs",)
+    name: ClassVar = "localized"
+    closed: ClassVar = None
 
-    def __post_init__(self) -> None:
-        self._sort(inputs=_checked_inputs(self.inputs))
-        if not 0 < self.bandwidth < np.inf:
+    def __init__(self, scores: ArrayLike, inputs: ArrayLike, bandwidth: float, seed: int) -> None:
+        if not 0 < bandwidth < np.inf:
             raise ValueError(
-                f"bandwidth must be positive and finite, got {self.bandwidth}: "
-                "use effective_bandwidth"
+                f"bandwidth must be positive and finite, got {bandwidth}: use effective_bandwidth"
             )
+        self.scores, self.inputs = ascending(scores, inputs=_checked_inputs(inputs))
+        self.bandwidth = bandwidth
+        self.seed = seed
+
+    @classmethod
+    def of(cls, rows: BandRows, y: Array, companion: Companion, seed: int) -> Self:
+        """With the bandwidth that suits so many rows of the band."""
+        bandwidth = effective_bandwidth(rows.band.typical_inputs, len(y))
+        return cls(rows.family.scores(y), rows.local_inputs, bandwidth, seed)
+
+    def with_rows(self, rows: BandRows, y: Array, companion: Companion) -> Self:
+        """With a bandwidth that suits all rows."""
+        more = self.extended(rows.family.scores(y), rows.local_inputs)
+        bandwidth = effective_bandwidth(rows.band.typical_inputs, more.size)
+        return type(self)(more.scores, more.inputs, bandwidth, self.seed)
+
+    @classmethod
+    def beside(cls, rows: BandRows, companion: Companion) -> tuple[Array]:
+        """The inputs, in units of the band."""
+        return (rows.local_inputs,)
+
+    def extended(self, scores: ArrayLike, inputs: ArrayLike) -> Self:
+        """With the scores and the inputs of further rows, and the same bandwidth."""
+        joined = np.concatenate([self.inputs, inputs])
+        return type(self)(np.concatenate([self.scores, scores]), joined, self.bandwidth, self.seed)
 
     def quantiles(self, levels: Sequence[float], inputs: Array) -> Array:
         """The weighted quantiles at the new rows, shape (n, len(levels))."""

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sosbands.conformal.calibration import checked_scores
+from sosbands.conformal.base import BandRows, CalibratedBand, Calibration, Companion, percent
 from sosbands.conformal.families import IntervalFamily
-from sosbands.conformal.ranks import checked_levels, order_rank, row_shortage
+from sosbands.conformal.ranks import checked_levels, checked_scores, order_rank
 from sosbands.types import Array, Indices
 
 # A selection passes over its arrays many times: they stay in the processor's cache.
 _SELECTION_ENTRIES = 1 << 14
 
 
-@dataclass(frozen=True, eq=False)
-class PlusCalibration:
+class PlusCalibration(Calibration):
     """CV+ (Barber et al., 2021): each row is scored by the model that did not see its fold.
 
     All rows train and all calibrate; the price is the `guarantee`, weaker than the level. There is
@@ -27,24 +26,48 @@ class PlusCalibration:
     Attributes
     ----------
     scores_by_fold : tuple of arrays
-        Ascending once constructed.
+        Ascending.
+    bands : sequence of CalibratedBand
+        The bands without each fold.
     """
 
-    scores_by_fold: tuple[Array, ...]
-    unit: ClassVar[str] = "rows"
+    name: ClassVar = "cv+"
+    by_folds: ClassVar = True
+    closed: ClassVar = (
+        'calibration="cv+" has no rows to add to: all of them trained; use conformalize with the '
+        "new rows alone"
+    )
 
-    def __post_init__(self) -> None:
-        folds = tuple(np.sort(checked_scores(scores)) for scores in self.scores_by_fold)
-        object.__setattr__(self, "scores_by_fold", folds)
+    def __init__(
+        self, scores_by_fold: Sequence[ArrayLike], bands: Sequence[CalibratedBand] = ()
+    ) -> None:
+        self.scores_by_fold = tuple(np.sort(checked_scores(scores)) for scores in scores_by_fold)
+        self.bands = bands
+
+    @classmethod
+    def of_folds(cls, held_out: Sequence[tuple[BandRows, Array]]) -> Self:
+        """Each fold is scored by the band without it, which is kept."""
+        scores = [rows.family.scores(y) for rows, y in held_out]
+        return cls(scores, tuple(rows.band for rows, _ in held_out))
+
+    def intervals_at(self, rows: BandRows, levels: Sequence[float], companion: Companion) -> Array:
+        """Around the middle of the band of all rows."""
+        families = [band.at(rows.X).family for band in self.bands]
+        return self.intervals(families, levels, 0.5 * (rows.family.lower + rows.family.upper))
 
     @property
     def size(self) -> int:
         """How many rows calibrate."""
         return sum(map(len, self.scores_by_fold))
 
-    def shortage(self, levels: Sequence[float]) -> int | None:
-        """The rows that a bounded interval needs at the largest level; None if they are there."""
-        return row_shortage(levels, self.size)
+    def claim(self, level: float) -> str:
+        """Less than the level."""
+        proven = guarantee(level, self.size, len(self.scores_by_fold))
+        share = f"{100 * proven:.1f}\N{NO-BREAK SPACE}%"
+        return (
+            f"{share} of new rows {self.covered} are covered on average, in practice about "
+            f"{percent(level)}"
+        )
 
     def intervals(
         self, families: Sequence[IntervalFamily], levels: Sequence[float], centre: Array

@@ -1,4 +1,4 @@
-"""Levels, read as the decimals they print as, and their ranks among scores."""
+"""Levels, read as the decimals they print as; scores in ascending order, and ranks among them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sosbands.types import Array, Indices
+
+# Sums of weights that reach a level but for rounding do reach it, as the exact ranks do.
+SLACK = 1e-12
 
 
 def checked_levels(
@@ -44,6 +50,41 @@ def row_shortage(levels: Sequence[float], rows: int) -> int | None:
 def exact_level(level: float) -> Fraction:
     """The decimal that a level prints as: that of its own precision for 32-bit numbers."""
     return Fraction(str(level))
+
+
+def checked_scores(scores: ArrayLike, *, signed: bool = False) -> Array:
+    """The scores as an array of shape (m,), of numbers and +∞; of −∞ as well if they are signed."""
+    s = np.asarray(scores, dtype=np.float64)
+    if s.ndim != 1:
+        raise ValueError(f"scores must have shape (m,), got {s.shape}")
+    if np.any(np.isnan(s)) or (not signed and np.any(s == -np.inf)):
+        raise ValueError(
+            "scores must be numbers or +inf, got NaN or -inf: drop rows without output"
+        )
+    return s
+
+
+def ascending(
+    scores: ArrayLike, *, signed: bool = False, **companions: NDArray[Any]
+) -> tuple[Any, ...]:
+    """The scores, checked and sorted, then the arrays that go with them in the same order."""
+    s = checked_scores(scores, signed=signed)
+    if len(s) == 0:
+        raise ValueError("scores must not be empty, got no row: give rows to calibrate with")
+    for name, values in companions.items():
+        if len(values) != len(s):
+            raise ValueError(
+                f"{name} must hold one row for each of the {len(s)} scores, got {len(values)}: "
+                "give both for the same rows"
+            )
+    order = np.argsort(s, kind="stable")
+    return tuple(values[order] for values in (s, *companions.values()))
+
+
+def picked(scores: Array, index: Indices) -> Array:
+    """The scores at these places of an ascending list, +∞ just past its end."""
+    picked: Array = np.concatenate([scores, [np.inf]])[index]
+    return picked
 
 
 def _checked_level(level: object, name: str) -> float:

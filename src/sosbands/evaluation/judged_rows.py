@@ -13,11 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from sosbands.conformal import (
-    GroupCalibration,
-    WeightedCalibration,
-    checked_levels,
-)
+from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.evaluation.chance import binomial_bounds, expected_coverage
 from sosbands.evaluation.columns import input_names
@@ -259,17 +255,12 @@ def without_shortage_warning() -> Iterator[None]:
 
 def _check_calibration(model: BandRegressor) -> None:
     """Rows of a grouped or weighted calibration need companions that X and y do not hold."""
-    calibration = model.calibration_
-    by_array = isinstance(calibration, WeightedCalibration) and model._calibrator.ratio is None
-    for name, given in (
-        ("groups", isinstance(calibration, GroupCalibration)),
-        ("an array of weights", by_array),
-    ):
-        if given:
-            raise ValueError(
-                f"the model was calibrated with {name}, which X and y do not tell: judge "
-                "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
-            )
+    needs = None if model.calibration_ is None else model.calibration_.needs
+    if needs is not None:
+        raise ValueError(
+            f"the model was calibrated with {needs}, which X and y do not tell: judge "
+            "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
+        )
 
 
 def _rounded(value: float, spread: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.conformal import IntervalFamily
+from sosbands.conformal import BandRows, IntervalFamily
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
@@ -87,26 +87,25 @@ class FittedBand:
         with few_threads(X.shape[0]):
             return self._mean_and_scale(X, self.encoding(X))
 
-    def family(self, X: Any) -> IntervalFamily:
-        """The nested intervals at the rows of X, before calibration."""
-        mean, scale = self.mean_and_scale(X)
+    def at(self, X: Any) -> BandRows:
+        """The nested intervals at the rows of X, before calibration, and where the rows are."""
+        with few_threads(X.shape[0]):
+            B = self.encoding(X)
+            mean, scale = self._mean_and_scale(X, B)
         if self.symmetric:
-            return IntervalFamily.around(mean, scale)
-        return IntervalFamily.between(
-            mean, scale, power=self.shift_power, typical=self.residual_size
-        )
+            family = IntervalFamily.around(mean, scale)
+        else:
+            typical = self.residual_size
+            family = IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
+        return BandRows(self, X, family, self.inputs(B))
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""
         return self.extrapolation.distance(self.encoding(X))
 
-    def local_inputs(self, X: Any) -> Array:
-        """The inputs in units in which one bandwidth suits all columns."""
-        return self.inputs(self.encoding(X))
-
     @property
     def typical_inputs(self) -> Array:
-        """Those of some pre-training rows, which choose the bandwidth."""
+        """Inputs of some pre-training rows, in the units of `BandRows.local_inputs`."""
         return self.extrapolation.rows[:_TYPICAL_ROWS, self.inputs.columns]
 
     def _mean_and_scale(self, X: Any, B: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-FORMAT = 2
+FORMAT = 1
 _MANIFEST, _SCHEMA = "manifest.json", "schema.json"
 _TEXTS = {_MANIFEST, _SCHEMA}
 _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")

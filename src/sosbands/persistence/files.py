@@ -205,7 +205,7 @@ def _refuse(audit: Audit) -> None:
             "of scikit-learn, files hold the models and transformers that can be checked when they "
             f"are loaded (the page on model files lists them): use one of these, or {advice}"
         )
-    if any(place.endswith("_calibrator.ratio") for place in names.values()):
+    if any(place.endswith("calibration_.ratio") for place in names.values()):
         advice += "; likelihood ratios can also be given to conformalize as an array"
     raise ModelFileError(f"it names what sosbands does not know: {_places(names)}; {advice}")
 

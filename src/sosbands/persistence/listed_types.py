@@ -35,21 +35,13 @@ from sklearn import (
 )
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-from sosbands.conformal import (
-    ClusteredCalibration,
-    GroupCalibration,
-    LocalizedCalibration,
-    PlusCalibration,
-    SignedCalibration,
-    SplitCalibration,
-    WeightedCalibration,
-)
+from sosbands.conformal import SignedCalibration
+from sosbands.conformal.registry import CALIBRATIONS
 from sosbands.core.expansions import BandFunctions, KernelExpansion
 from sosbands.core.features import Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
-from sosbands.learning.calibrator import Calibrator
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
@@ -91,30 +83,24 @@ _PLAIN = {
     svm: "LinearSVR",
 }
 
-# Dataclasses of ours that check themselves, or have nothing to check.
+# Parts of ours that check themselves when they are made, or have nothing to check.
 _PARTS = (
+    *CALIBRATIONS,
     SDP,
     Accelerated,
     BandFunctions,
     BandInputs,
-    Calibrator,
-    ClusteredCalibration,
     FittedBand,
     Gaussian,
-    GroupCalibration,
     Linear,
-    LocalizedCalibration,
     Matern,
     Mean,
     Newton,
-    PlusCalibration,
     ScaleInputs,
     SecondOpinion,
     SignedCalibration,
-    SplitCalibration,
     Trial,
     Tuning,
-    WeightedCalibration,
 )
 
 _NOTHING: frozenset[str] = frozenset()

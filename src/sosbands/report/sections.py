@@ -1,4 +1,4 @@
-"""What the templates cannot say by themselves: the guarantee, lengthscales, parameters."""
+"""What the templates cannot say by themselves: lengthscales, parameters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sosbands.conformal import PlusCalibration, WeightedCalibration, guarantee
 from sosbands.evaluation import Evaluation, PredictedRows
 from sosbands.evaluation.coverage_counts import falls_short
 from sosbands.quoting import shortened
-from sosbands.report.formats import asked, count, number, one_line, percent
+from sosbands.report.formats import number, one_line
 
 if TYPE_CHECKING:
     from sosbands.estimator import BandRegressor
@@ -26,7 +25,7 @@ def words(model: BandRegressor, evaluation: Evaluation, rows: PredictedRows) -> 
     """All of it, by the names that templates use."""
     return {
         "badge": badge(evaluation),
-        "guarantee": guarantee_sentence(evaluation, model),
+        "guarantee": model.calibration_.promise(evaluation.level),
         "status": model.certificate_.status,
         "lengthscales": list(lengthscales(model, rows.names)),
         "parameters": list(parameters(model)),
@@ -39,29 +38,6 @@ def badge(evaluation: Evaluation) -> str:
     if evaluation.outcome == "as asked" and any(falls_short(evaluation.level, p) for p in parts):
         return "fair"
     return _BADGES[evaluation.outcome]
-
-
-def guarantee_sentence(evaluation: Evaluation, model: BandRegressor) -> str:
-    """What the calibration proves."""
-    calibration, level = model.calibration_, evaluation.level
-    size = count(evaluation.n_calibration)
-    start = f"Guaranteed, whatever the distribution, by {size} calibration {calibration.unit}:"
-    if isinstance(calibration, PlusCalibration):
-        folds = len(calibration.scores_by_fold)
-        proven = guarantee(level, evaluation.n_calibration, folds)
-        return (
-            f"{start} at least {percent(proven)} of new rows from the same source are covered on "
-            f"average, in practice about {asked(level)}; it is no promise for each single input."
-        )
-    condition = (
-        "whose likelihood ratio the weights are"
-        if isinstance(calibration, WeightedCalibration)
-        else f"{'of new groups ' if calibration.unit == 'groups' else ''}from the same source"
-    )
-    return (
-        f"{start} at least {asked(level)} of new rows {condition} are covered on average; it is "
-        "no promise for each single input."
-    )
 
 
 def lengthscales(model: BandRegressor, inputs: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,190 @@
+"""`Calibration`: all that the rest of the package asks of one, and what it may ask of a band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sosbands.conformal.families import IntervalFamily
+from sosbands.conformal.ranks import ascending, row_shortage
+from sosbands.types import Array
+
+
+class CalibratedBand(Protocol):
+    """What a calibration needs of a band."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether intervals are as wide below as above the mean."""
+
+    @property
+    def typical_inputs(self) -> Array:
+        """Inputs of pre-training rows, in the units of `BandRows.local_inputs`."""
+
+    def at(self, X: Any) -> BandRows:
+        """The band at the rows of X."""
+
+
+@dataclass(frozen=True, eq=False)
+class BandRows:
+    """A band at the rows of X, which it has transformed once.
+
+    Attributes
+    ----------
+    family : IntervalFamily
+        The nested intervals of the rows.
+    local_inputs : array of shape (n, d)
+        The inputs in units in which one bandwidth suits all columns.
+    """
+
+    band: CalibratedBand
+    X: Any
+    family: IntervalFamily
+    local_inputs: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """What users tell of rows beside X and y: a value for each, and the function if it was one."""
+
+    values: Any = None
+    function: Callable[[Any], Any] | None = None
+
+    def __getitem__(self, rows: slice) -> Companion:
+        return self if self.values is None else Companion(self.values[rows])
+
+
+class Calibration:
+    """Scores of rows that trained nothing, and the intervals that they make of a band.
+
+    A subclass says which `quantiles` of the scores are the thresholds, or makes `intervals_at` new
+    rows in another way. What is not overridden is as for exchangeable rows. Parameters of a
+    constructor are attributes of the same name: model files hold these, and no others.
+
+    Attributes
+    ----------
+    scores : array of shape (m,)
+        Ascending.
+    """
+
+    # How it is asked for: the value of `calibration=`, and the argument that tells its companion.
+    name: ClassVar[str | None] = None
+    takes: ClassVar[str | None] = None
+    # Whether every row trains, and calibrates the band that was learned without its fold.
+    by_folds: ClassVar[bool] = False
+    # Why `partial_conformalize` cannot add rows; None if it can.
+    closed: ClassVar[str | None] = (
+        "this calibration takes its rows at once: use conformalize with old and new ones together"
+    )
+    # In words: what is exchangeable, what of it a level needs, and which new rows are covered.
+    unit: ClassVar[str] = "rows"
+    counted: str = "rows"
+    covered: ClassVar[str] = "from the same source"
+    # In words, what must be told of new rows beside X.
+    needs: str | None = None
+    # Quantiles of signed scores, if there are any.
+    distribution: Calibration | None = None
+
+    def __init__(self, scores: ArrayLike, *beside: Any) -> None:
+        (self.scores,) = ascending(scores)
+
+    @classmethod
+    def of(cls, rows: BandRows, y: Array, companion: Companion, seed: int) -> Self:
+        """From rows that trained nothing, and their outputs."""
+        return cls(rows.family.scores(y), *cls.beside(rows, companion))
+
+    @classmethod
+    def of_folds(cls, held_out: Sequence[tuple[BandRows, Array]]) -> Self:
+        """From the rows of each fold, at the band that was learned without them."""
+        raise NotImplementedError
+
+    def with_rows(self, rows: BandRows, y: Array, companion: Companion) -> Self:
+        """With further rows that trained nothing."""
+        return self.extended(rows.family.scores(y), *self.beside(rows, companion))
+
+    def extended(self, scores: ArrayLike, *beside: Any) -> Self:
+        """With the scores of further rows, and what else it keeps of them."""
+        raise NotImplementedError
+
+    def intervals_at(self, rows: BandRows, levels: Sequence[float], companion: Companion) -> Array:
+        """The intervals of new rows, shape (n, 2, len(levels))."""
+        return rows.family.intervals(self.quantiles(levels, *self.beside(rows, companion)))
+
+    def quantiles(self, levels: Sequence[float], *beside: Any) -> Array:
+        """The thresholds, shape (len(levels),), or (n, len(levels)) if they differ by row."""
+        raise NotImplementedError
+
+    @classmethod
+    def beside(cls, rows: BandRows, companion: Companion) -> tuple[Any, ...]:
+        """What beside their scores tells rows apart, if anything does."""
+        return () if companion.values is None else (companion.values,)
+
+    @property
+    def size(self) -> int:
+        """How many units calibrate."""
+        return len(self.scores)
+
+    def shortage(self, levels: Sequence[float]) -> int | None:
+        """How much a bounded interval needs of what is counted; None if it is there."""
+        return row_shortage(levels, self.size)
+
+    def notes(self, levels: Sequence[float], companion: Companion) -> Iterator[str]:
+        """What to warn of when these levels are asked for."""
+        needed = self.shortage(levels)
+        if needed is not None:
+            hardest = max(levels, key=lambda level: self.shortage([level]) or 0)
+            yield (
+                f"a level of {hardest:g} needs at least {needed} calibration {self.counted}: "
+                "intervals without them are infinite"
+            )
+
+    def promise(self, level: float) -> str:
+        """What is guaranteed, as a sentence."""
+        size = f"{self.size:,}".replace(",", "\u202f")
+        return (
+            f"Guaranteed, whatever the distribution, by {size} calibration {self.unit}: at "
+            f"least {self.claim(level)}; it is no promise for each single input."
+        )
+
+    def claim(self, level: float) -> str:
+        """How many of which new rows are covered."""
+        return f"{percent(level)} of new rows {self.covered} are covered on average"
+
+    @staticmethod
+    def column(values: Any, /) -> Any:
+        """What is told of rows as an array, checked."""
+        return np.asarray(values)
+
+    @classmethod
+    def told(cls, X: Any, **given: Any) -> Companion:
+        """What is given beside the rows X, by name: it must be what this calibration takes.
+
+        It is a value for each row, or a function of X that gives them.
+        """
+        for name, value in given.items():
+            if name == cls.takes and value is None:
+                raise ValueError(f"conformalize had {name}: pass the {name} of these rows as well")
+            if name != cls.takes and value is not None:
+                raise ValueError(f"{name} are of no use here: conformalize had none")
+        if cls.takes not in given:
+            return Companion()
+        value, rows = given[cls.takes], X.shape[0] if hasattr(X, "shape") else len(X)
+        values = cls.column(value(X) if callable(value) else value)
+        if len(values) != rows:
+            raise ValueError(
+                f"{cls.takes} must have one entry for each of the {rows} rows, got {len(values)}"
+            )
+        return Companion(values, value if callable(value) else None)
+
+    def told_anew(self, X: Any, **given: Any) -> Companion:
+        """The same for rows after the first."""
+        return self.told(X, **given)
+
+
+def percent(level: float) -> str:
+    """A level in percent, with the decimals it was given with."""
+    return f"{100 * level:.10g}\N{NO-BREAK SPACE}%"
