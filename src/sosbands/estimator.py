@@ -351,7 +351,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "predict_quantiles needs a symmetric band and a plain split calibration, got "
                 f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
-                'symmetric=True and calibration="split"'
+                'band=KernelBand(symmetric=True) and calibration="split"'
             )
         X = new_rows(self, X)
         warn_of_shortage(signed, levels)
@@ -409,7 +409,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose > 0,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
-        learner.rules.check()
+        learner.check()
         return learner
 
     def _fit_split(

@@ -83,7 +83,7 @@ class Calibrator:
 
         Rows of one cluster belong together, those of one group get a guarantee of their own.
         """
-        family = self.learned.family(X)
+        family, inputs = self.learned.family_and_inputs(X)
         scores = family.scores(y)
         signed = None
         if groups is not None:
@@ -92,7 +92,7 @@ class Calibrator:
             calibration = WeightedCalibration(scores, np.asarray(weights, dtype=np.float64))
         elif localized:
             bandwidth = effective_bandwidth(self.typical, len(scores))
-            calibration = LocalizedCalibration(scores, self._local(X), bandwidth, self.seed)
+            calibration = LocalizedCalibration(scores, inputs, bandwidth, self.seed)
         elif clusters is not None:
             calibration = ClusteredCalibration(scores, clusters)
         else:
@@ -103,10 +103,10 @@ class Calibrator:
 
     def extended(self, X: Any, y: Array, companions: Sequence[Array]) -> Calibrator:
         """With these rows as well, and what `companions` says of them."""
-        family = self.learned.family(X)
+        family, inputs = self.learned.family_and_inputs(X)
         calibration, signed = self.calibration, self.signed
         if isinstance(calibration, LocalizedCalibration):
-            calibration = calibration.extended(family.scores(y), self._local(X))
+            calibration = calibration.extended(family.scores(y), inputs)
             bandwidth = effective_bandwidth(self.typical, len(calibration.scores))
             calibration = replace(calibration, bandwidth=bandwidth)
         else:
@@ -146,20 +146,16 @@ class Calibrator:
     def _block_intervals(
         self, X: Any, levels: Sequence[float], companions: Sequence[Array]
     ) -> Array:
-        family = self.learned.family(X)
+        family, inputs = self.learned.family_and_inputs(X)
         calibration = self.calibration
         if isinstance(calibration, PlusCalibration):
             centre = 0.5 * (family.lower + family.upper)
             return calibration.intervals([f.family(X) for f in self.folds], levels, centre)
         if isinstance(calibration, LocalizedCalibration):
-            q = calibration.quantiles(levels, self._local(X))
+            q = calibration.quantiles(levels, inputs)
         else:
             q = calibration.quantiles(levels, *companions)
         return family.intervals(q)
-
-    def _local(self, X: Any) -> Array:
-        """The inputs in units in which one bandwidth suits all columns."""
-        return self.learned.local_inputs(X)
 
 
 def learn_folds(

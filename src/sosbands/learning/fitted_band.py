@@ -89,20 +89,24 @@ class FittedBand:
 
     def family(self, X: Any) -> IntervalFamily:
         """The nested intervals at the rows of X, before calibration."""
-        mean, scale = self.mean_and_scale(X)
+        return self.family_and_inputs(X)[0]
+
+    def family_and_inputs(self, X: Any) -> tuple[IntervalFamily, Array]:
+        """The nested intervals, and the inputs in units in which one bandwidth suits all columns."""
+        with few_threads(X.shape[0]):
+            B = self.encoding(X)
+            mean, scale = self._mean_and_scale(X, B)
         if self.symmetric:
-            return IntervalFamily.around(mean, scale)
-        return IntervalFamily.between(
-            mean, scale, power=self.shift_power, typical=self.residual_size
-        )
+            family = IntervalFamily.around(mean, scale)
+        else:
+            family = IntervalFamily.between(
+                mean, scale, power=self.shift_power, typical=self.residual_size
+            )
+        return family, self.inputs(B)
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""
         return self.extrapolation.distance(self.encoding(X))
-
-    def local_inputs(self, X: Any) -> Array:
-        """The inputs in units in which one bandwidth suits all columns."""
-        return self.inputs(self.encoding(X))
 
     @property
     def typical_inputs(self) -> Array:
