@@ -2,8 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from sosbands.core import expansions
 from sosbands.core import features as module
-from sosbands.core.features import factorize, full_features, landmark_features
+from sosbands.core.features import (
+    factorize,
+    full_features,
+    landmark_features,
+    principal_features,
+)
 from sosbands.core.kernels import Gaussian, Linear, Matern
 
 
@@ -70,12 +76,40 @@ def test_a_capped_rank_reports_what_is_left_out():
 def test_forms_of_new_points_need_no_features(monkeypatch):
     X, rng = inputs(1_000), np.random.default_rng(4)
     features = factorize(Gaussian(0.3), X).features
-    phi = features.kernel(X, features.landmarks) @ np.linalg.inv(features.factor).T
+    factor = np.linalg.cholesky(features.kernel(features.landmarks, features.landmarks))
+    phi = features.kernel(X, features.landmarks) @ np.linalg.inv(factor).T
     z, R = rng.standard_normal(features.rank), rng.standard_normal((features.rank, 3))
-    monkeypatch.setattr(module, "_BLOCK_ENTRIES", 64 * 21)  # many blocks
+    monkeypatch.setattr(expansions, "_BLOCK_ENTRIES", 64 * 21)  # many blocks
     assert_allclose(features.transform(X), phi, atol=1e-9)
-    assert_allclose(features.linear_form(X, z), phi @ z, atol=1e-8)
-    assert_allclose(features.quadratic_form(X, R), np.sum((phi @ R) ** 2, axis=1), rtol=1e-7)
+    assert_allclose(features.expansion(z).sums(X), phi @ z, atol=1e-8)
+    squares = np.sum((phi @ R) ** 2, axis=1)
+    assert_allclose(features.expansion(R).squares(X), squares, rtol=1e-7)
+
+
+def test_few_features_are_the_principal_directions_of_those_of_more_landmarks():
+    X, K = inputs(120, 2), Gaussian(0.5)
+    made = principal_features(K, X, rank=12)
+    assert made.features.rank == 12
+    assert_allclose(made.features.transform(X), made.rows, atol=1e-9)
+    values = np.linalg.eigvalsh(K(X, X))[::-1]
+    # No twelve directions leave out less than the eigenvectors of K; these come near it.
+    assert values[12:].sum() / 120 <= made.trace_residual + 1e-12
+    assert made.trace_residual < 1.05 * values[12:].sum() / 120
+    assert made.trace_residual < factorize(K, X, max_rank=12).trace_residual
+
+
+def test_few_features_hardly_depend_on_the_order_of_the_rows():
+    X, K = inputs(300, 2), Gaussian(0.5)
+    one = principal_features(K, X, rank=15).rows
+    other = principal_features(K, X[::-1], rank=15).rows[::-1]
+    assert_allclose(other @ other.T, one @ one.T, atol=1e-3)
+
+
+def test_as_many_features_as_a_kernel_needs_are_not_rotated():
+    X = inputs(50)
+    assert_allclose(
+        principal_features(Gaussian(2.0), X, rank=40).rows, factorize(Gaussian(2.0), X).rows
+    )
 
 
 def test_the_default_rank_keeps_memory_bounded():
