@@ -138,7 +138,7 @@ def test_a_grid_search_reaches_the_lengthscale():
     [
         ({"lengthscale": "hsic"}, "lengthscale must be one of .*likelihood.* got 'hsic'"),
         ({"lengthscale": 0.0}, "lengthscale must be .*a positive number .*got 0.0"),
-        ({"lengthscale": [1.0, 2.0, 3.0]}, "lengthscale has 3 entries but the band sees 2 inputs"),
+        ({"lengthscale": [1.0, 2.0, 3.0]}, "lengthscale has 3 entries for 2 inputs"),
         ({"isotropic": "yes"}, "isotropic must be one of True, False, got 'yes'"),
         ({"standardize": 1}, "standardize must be one of True, False, got 1"),
     ],
