@@ -910,9 +910,9 @@ def test_the_published_form_has_the_published_parameters():
 @pytest.mark.parametrize("columns", [1, 2])
 def test_the_published_form_solves_the_problem_of_the_paper(columns):
     X, y = wave(60, columns=columns)
-    model = BandRegressor.as_published(
-        band__lengthscale=0.4, band__tol=1e-8, calibration=None
-    ).fit(X, y)
+    model = BandRegressor.as_published(band__lengthscale=0.4, band__tol=1e-8, calibration=None).fit(
+        X, y
+    )
     process = fit_gaussian_process(X, y, random_state=0)
     problem = BandProblem.from_data(
         X,
@@ -987,9 +987,7 @@ def test_a_joint_two_sided_band_is_tuned_with_the_weight_it_is_solved_with(monke
     ).fit(X, y)
     assert seen == {(24, 7.0), (30, 7.0)}
     seen.clear()
-    regressor(
-        symmetric=False, joint_mean=True, calibration=None, random_state=0
-    ).fit(X, y)
+    regressor(symmetric=False, joint_mean=True, calibration=None, random_state=0).fit(X, y)
     assert seen == {(24, 1000.0), (30, 1000.0)}
 
 
@@ -1028,9 +1026,9 @@ def test_caution_is_chosen_by_the_number_of_inputs_and_the_mean(columns, estimat
 @pytest.mark.parametrize(("rows", "symmetric"), [(99, True), (100, False)])
 def test_few_rows_around_a_model_get_a_symmetric_band(rows, symmetric):
     X = np.random.default_rng(0).standard_normal((rows, 1))
-    model = regressor(
-        LinearRegression(), lengthscale=1.0, width_weight=10.0, calibration=None
-    ).fit(X, X[:, 0] ** 2)
+    model = regressor(LinearRegression(), lengthscale=1.0, width_weight=10.0, calibration=None).fit(
+        X, X[:, 0] ** 2
+    )
     assert model.symmetric_ is symmetric
 
 

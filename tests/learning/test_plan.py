@@ -36,7 +36,9 @@ def test_the_training_coverage_is_nearer_to_the_level_for_two_sides():
     assert not hard.soft
 
 
-@pytest.mark.parametrize(("n", "weight"), [(10, 10), (100, 10), (400, 40), (2500, 250), (10**6, 5000)])
+@pytest.mark.parametrize(
+    ("n", "weight"), [(10, 10), (100, 10), (400, 40), (2500, 250), (10**6, 5000)]
+)
 def test_the_weight_of_the_width_grows_with_the_rows(n, weight):
     assert rules().width_weight(n) == pytest.approx(weight)
     assert rules().width_factors == (1.0, 3.0, 10.0)
@@ -51,7 +53,12 @@ def test_a_joint_mean_that_is_two_sided_has_a_weight_of_its_own():
 
 @pytest.mark.parametrize(
     ("own_mean", "anisotropy", "weight"),
-    [(True, "likelihood", 0.0), (False, "likelihood", 1.0), (False, "hsic", 1.0), (False, "none", 3.0)],
+    [
+        (True, "likelihood", 0.0),
+        (False, "likelihood", 1.0),
+        (False, "hsic", 1.0),
+        (False, "none", 3.0),
+    ],
 )
 def test_the_prediction_counts_around_a_model(own_mean, anisotropy, weight):
     assert rules(own_mean, anisotropy=anisotropy).prediction_weight == weight
@@ -59,7 +66,9 @@ def test_the_prediction_counts_around_a_model(own_mean, anisotropy, weight):
     assert given.prediction_weight == 0.5
 
 
-@pytest.mark.parametrize(("own_mean", "inputs", "caution"), [(True, 1, 0), (True, 2, 2), (False, 2, 1)])
+@pytest.mark.parametrize(
+    ("own_mean", "inputs", "caution"), [(True, 1, 0), (True, 2, 2), (False, 2, 1)]
+)
 def test_caution_is_for_several_inputs(own_mean, inputs, caution):
     assert rules(own_mean).caution(inputs) == caution
     assert rules(own_mean, caution=0.3).caution(inputs) == 0.3

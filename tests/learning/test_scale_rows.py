@@ -76,7 +76,9 @@ def test_a_given_lengthscale_is_the_shape():
     assert_allclose(rows(lengthscale=0.5).shape(rng), [0.5, 0.5])
     assert_allclose(rows(lengthscale=[0.5, 2.0]).shape(rng), [0.5, 2.0])
     weights = np.array([1.0, 1.0, 2.0])
-    assert_allclose(rows(columns=3, lengthscale=[0.5, 2.0], weights=weights).shape(rng), [0.5, 2, 0.5])
+    assert_allclose(
+        rows(columns=3, lengthscale=[0.5, 2.0], weights=weights).shape(rng), [0.5, 2, 0.5]
+    )
     assert_allclose(rows(columns=3, lengthscale=0.8, weights=weights).shape(rng), [0.8, 0.8, 0.4])
 
 
