@@ -15,6 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sosbands import BandRegressor
+from tests.regressors import regressor
 
 CHEAP = {"symmetric": True, "lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
 
@@ -28,10 +29,10 @@ def wave(n=80, seed=0):
 @parametrize_with_checks(
     [
         BandRegressor(),
-        BandRegressor(Ridge(), lengthscale=1.0, symmetric=True, width_weight=10.0),
-        BandRegressor(symmetric=False, lengthscale=1.0, width_weight=10.0),
-        BandRegressor(calibration="localized", lengthscale=1.0, symmetric=True, width_weight=10.0),
-        BandRegressor(
+        regressor(Ridge(), lengthscale=1.0, symmetric=True, width_weight=10.0),
+        regressor(symmetric=False, lengthscale=1.0, width_weight=10.0),
+        regressor(calibration="localized", lengthscale=1.0, symmetric=True, width_weight=10.0),
+        regressor(
             calibration="cv+",
             cv=3,
             lengthscale=1.0,
@@ -39,7 +40,7 @@ def wave(n=80, seed=0):
             symmetric=True,
             width_weight=10.0,
         ),
-        BandRegressor.as_published(lengthscale=1.0),
+        BandRegressor.as_published(band__lengthscale=1.0),
     ]
 )
 def test_every_check_of_scikit_learn_passes(estimator, check):
@@ -48,7 +49,7 @@ def test_every_check_of_scikit_learn_passes(estimator, check):
 
 def test_a_clone_has_the_parameters_but_not_what_was_learned():
     X, y = wave()
-    model = BandRegressor(Ridge(alpha=3.0), y_min=-50.0, **CHEAP).fit(X, y)
+    model = regressor(Ridge(alpha=3.0), y_min=-50.0, **CHEAP).fit(X, y)
     copy = clone(model)
     parameters, copied = model.get_params(deep=False), copy.get_params(deep=False)
     assert isinstance(copied.pop("estimator"), Ridge)
@@ -74,7 +75,7 @@ def test_fit_leaves_the_parameters_and_the_data_alone():
     X, y = wave()
     X.flags.writeable = y.flags.writeable = False
     inner = Ridge()
-    model = BandRegressor(inner, **CHEAP)
+    model = regressor(inner, **CHEAP)
     before = model.get_params()
     assert model.fit(X, y) is model
     assert model.get_params() == before
@@ -84,7 +85,7 @@ def test_fit_leaves_the_parameters_and_the_data_alone():
 def test_a_grid_search_reaches_the_parameters_of_the_mean():
     X, y = wave()
     search = GridSearchCV(
-        BandRegressor(make_pipeline(PolynomialFeatures(5), Ridge()), **CHEAP),
+        regressor(make_pipeline(PolynomialFeatures(5), Ridge()), **CHEAP),
         {"estimator__ridge__alpha": [1e-3, 1e6]},
         cv=3,
     ).fit(X, y)
@@ -96,7 +97,7 @@ def test_a_grid_search_reaches_the_parameters_of_the_mean():
 
 def test_a_band_is_the_last_step_of_a_pipeline():
     X, y = wave()
-    pipeline = make_pipeline(StandardScaler(), BandRegressor(**CHEAP)).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), regressor(**CHEAP)).fit(X, y)
     assert pipeline.score(X, y) > 0.3
     mean, std = pipeline.predict(X, return_std=True)
     intervals = pipeline[-1].predict_interval(pipeline[:-1].transform(X))
@@ -106,14 +107,14 @@ def test_a_band_is_the_last_step_of_a_pipeline():
 
 def test_a_pipeline_that_makes_frames_keeps_their_names():
     X, y = wave()
-    pipeline = make_pipeline(StandardScaler(), BandRegressor(Ridge(), **CHEAP))
+    pipeline = make_pipeline(StandardScaler(), regressor(Ridge(), **CHEAP))
     pipeline.set_output(transform="pandas").fit(pd.DataFrame(X, columns=["time"]), y)
     assert_array_equal(pipeline[-1].feature_names_in_, ["time"])
 
 
 def test_cross_validation_and_target_transformers_accept_a_band():
     X, y = wave()
-    model = BandRegressor(**CHEAP)
+    model = regressor(**CHEAP)
     assert is_regressor(model)
     assert cross_val_score(model, X, y, cv=3).shape == (3,)
     assert np.all(np.isfinite(cross_val_predict(model, X, y, cv=3)))
@@ -124,13 +125,13 @@ def test_cross_validation_and_target_transformers_accept_a_band():
 @pytest.mark.parametrize("calibration", ["split", "cv+", "localized"])
 def test_a_pickled_model_predicts_the_same(calibration):
     X, y = wave()
-    model = BandRegressor(calibration=calibration, cv=3, **CHEAP).fit(X, y)
+    model = regressor(calibration=calibration, cv=3, **CHEAP).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     assert_array_equal(again.predict_interval(X, [0.5, 0.9]), model.predict_interval(X, [0.5, 0.9]))
 
 
 def test_the_score_is_that_of_the_mean():
     X, y = wave()
-    model = BandRegressor(**CHEAP).fit(X, y)
+    model = regressor(**CHEAP).fit(X, y)
     residual = y - model.predict(X)
     assert_allclose(model.score(X, y), 1 - np.sum(residual**2) / np.sum((y - y.mean()) ** 2))

@@ -168,7 +168,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             inner = [name for name in params if name.startswith(f"{part}__")]
             if inner and params.get(part, getattr(self, part)) is None:
                 raise ValueError(
-                    f"{inner[0]} needs a {part}, but it is None: pass {part}={default} first"
+                    f"{inner[0]} is a parameter of {part}, which is None: pass {part}={default}"
                 )
         super().set_params(**params)
         return self
@@ -406,7 +406,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             verbose=self.verbose > 0,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
-        learner.rules.check()
+        learner.check()
         return learner
 
     def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:

@@ -11,6 +11,7 @@ from selenium.webdriver import ActionChains
 from sosbands import BandRegressor
 from sosbands.datasets import case
 from sosbands.report import write_report
+from tests.regressors import regressor
 
 QUICK = {"lengthscale": 0.5, "width_weight": 50.0, "symmetric": True, "random_state": 0}
 HOSTILE = '</script><script>window.hacked = 1</script><img src=x onerror="window.hacked = 2">'
@@ -30,16 +31,16 @@ def make(kind, path):
     if kind == "tuned":
         write_report(BandRegressor(random_state=0).fit(*old), *new, path)
     elif kind == "several inputs":
-        model = BandRegressor(**QUICK).fit(*several(300, 0))
+        model = regressor(**QUICK).fit(*several(300, 0))
         write_report(model, *several(500, 1), path, title=HOSTILE)
     elif kind == "cv+":
-        write_report(BandRegressor(**QUICK, calibration="cv+", cv=3).fit(*old), *new, path)
+        write_report(regressor(**QUICK, calibration="cv+", cv=3).fit(*old), *new, path)
     elif kind == "infinite":
-        model = BandRegressor(**QUICK).fit(*several(40, 0))
+        model = regressor(**QUICK).fit(*several(40, 0))
         write_report(model, *several(300, 1), path, confidence_level=0.99)
     else:
         rows = slice(60) if kind == "sixty rows" else slice(None)
-        write_report(BandRegressor(**QUICK).fit(*old), new[0][rows], new[1][rows], path)
+        write_report(regressor(**QUICK).fit(*old), new[0][rows], new[1][rows], path)
 
 
 @pytest.fixture(scope="session")

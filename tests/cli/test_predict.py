@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sosbands import BandRegressor, load, save
 from sosbands.cli import commands
+from tests.regressors import regressor
 
 
 def read_back(path):
@@ -231,7 +232,7 @@ def test_a_model_without_names_of_columns_is_refused(refused, new, folder, tmp_p
 )
 def test_a_model_with_a_band_inside_is_refused(refused, new, folder, tmp_path, around):
     X, y = new[["x"]].astype(float), new["y"].astype(float)
-    band = BandRegressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
+    band = regressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
     model = around(band).fit(X, y)
     save(model, tmp_path / "m.skops")
     of = (tmp_path / "m.skops", folder / "new.csv")

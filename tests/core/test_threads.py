@@ -6,8 +6,9 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sosbands import BandProblem, BandRegressor, Gaussian, Newton
+from sosbands import BandProblem, Gaussian, Newton
 from sosbands.core.threads import few_threads, one_blas_thread, one_openmp_thread
+from tests.regressors import regressor
 
 
 def threads(kind):
@@ -78,7 +79,7 @@ def test_models_are_fitted_and_predict_in_one_openmp_thread():
     X = rng.normal(size=(80, 2))
     y = X[:, 0] + rng.normal(size=80)
     fixed = {"lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
-    BandRegressor(Watching(max_iter=2), **fixed).fit(X, y).predict_interval(X[:1])
+    regressor(Watching(max_iter=2), **fixed).fit(X, y).predict_interval(X[:1])
     assert len(Watching.seen) > 10
     assert {count for seen in Watching.seen for count in seen} == {1}
 

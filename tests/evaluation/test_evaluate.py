@@ -21,6 +21,7 @@ from sosbands.metrics import (
     size_stratified_coverage,
     worst_slab_coverage,
 )
+from tests.regressors import regressor
 
 QUICK = {"lengthscale": 0.5, "width_weight": 50.0, "symmetric": True, "random_state": 0}
 X, Y = case(1).sample(300, random_state=0)
@@ -30,7 +31,7 @@ TABLE = pd.DataFrame({"dose": X[:, 0], "batch": np.where(X[:, 0] > 0, 2.0, 1.0)}
 
 @pytest.fixture(scope="module")
 def model():
-    return BandRegressor(**QUICK).fit(X, Y)
+    return regressor(**QUICK).fit(X, Y)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def test_parts_hold_every_row_once(evaluation):
 
 
 def test_an_adaptive_band_beats_a_constant_one_in_the_dependence_on_the_width(evaluation):
-    flat = BandRegressor(**{**QUICK, "lengthscale": 50.0}).fit(X, Y)
+    flat = regressor(**{**QUICK, "lengthscale": 50.0}).fit(X, Y)
     constant = evaluate(flat, X_NEW, Y_NEW)
     assert evaluation.distance_correlation > constant.distance_correlation
     assert evaluation.hsic > constant.hsic
@@ -162,14 +163,14 @@ def test_the_frame_has_one_explained_row_per_diagnostic(evaluation):
     ids=str,
 )
 def test_every_kind_of_interval_is_judged(parameters):
-    found = evaluate(BandRegressor(**{**QUICK, **parameters}).fit(X, Y), X_NEW, Y_NEW)
+    found = evaluate(regressor(**{**QUICK, **parameters}).fit(X, Y), X_NEW, Y_NEW)
     assert 0.8 < found.coverage < 1
     assert found.n_calibration == (300 if parameters.get("calibration") == "cv+" else 90)
     assert not found.reasons
 
 
 def test_clusters_are_named_by_the_columns_of_a_data_frame():
-    found = evaluate(BandRegressor(**QUICK).fit(TABLE, Y), TABLE, Y)
+    found = evaluate(regressor(**QUICK).fit(TABLE, Y), TABLE, Y)
     assert all(part.label.startswith("dose ≈ ") for part in found.by_cluster)
     assert all(", batch ≈ " in part.label for part in found.by_cluster)
 
@@ -177,7 +178,7 @@ def test_clusters_are_named_by_the_columns_of_a_data_frame():
 def test_columns_that_a_transformer_makes_keep_its_names():
     table = TABLE.assign(batch=np.where(X[:, 0] > 0, "late", "early"))
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["batch"]))
-    fitted = BandRegressor(**QUICK, band_transformer=encoder).fit(table, Y)
+    fitted = regressor(**QUICK, band_transformer=encoder).fit(table, Y)
     found = evaluate(fitted, table, Y)
     assert len(found.by_cluster) == 2  # as many as there are different rows
     assert "batch_early" in found.by_cluster[0].label
@@ -188,14 +189,14 @@ def test_the_result_depends_on_the_seed_alone(model, evaluation):
 
 
 def test_weights_by_a_function_are_judged(model):
-    weighted = BandRegressor(**QUICK, calibration=None).fit(X[:200], Y[:200])
+    weighted = regressor(**QUICK, calibration=None).fit(X[:200], Y[:200])
     weighted.conformalize(X[200:], Y[200:], weights=lambda rows: np.ones(len(rows)))
     assert evaluate(weighted, X_NEW, Y_NEW).n_calibration == 100
 
 
 @pytest.mark.parametrize("companion", ["groups", "weights"])
 def test_rows_without_their_groups_or_weights_are_refused(companion):
-    fitted = BandRegressor(**QUICK, calibration=None).fit(X[:200], Y[:200])
+    fitted = regressor(**QUICK, calibration=None).fit(X[:200], Y[:200])
     fitted.conformalize(X[200:], Y[200:], **{companion: np.ones(100)})
     with pytest.raises(ValueError, match=f"calibrated with .*{companion}, which X and y"):
         evaluate(fitted, X_NEW, Y_NEW)
@@ -203,7 +204,7 @@ def test_rows_without_their_groups_or_weights_are_refused(companion):
 
 def test_a_model_without_calibration_rows_is_refused():
     with pytest.raises(NotFittedError, match="conformalize"):
-        evaluate(BandRegressor(**QUICK, calibration=None).fit(X, Y), X_NEW, Y_NEW)
+        evaluate(regressor(**QUICK, calibration=None).fit(X, Y), X_NEW, Y_NEW)
     with pytest.raises(NotFittedError, match="not fitted"):
         evaluate(BandRegressor(), X_NEW, Y_NEW)
 

@@ -7,8 +7,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from sosbands.learning import encoding as inputs
-from sosbands.learning.encoding import BandInputs, Extrapolation, is_frame, row_blocks
+from sosbands.learning import encoding
+from sosbands.learning.encoding import BandInputs, is_frame, row_blocks
 
 
 def frame():
@@ -90,95 +90,8 @@ def test_sparse_columns_of_a_transformer_become_dense():
 
 
 def test_blocks_cover_all_rows_in_order(monkeypatch):
-    monkeypatch.setattr(inputs, "_BLOCK_ROWS", 4)
+    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 4)
     rows = np.arange(10)[:, None]
     assert_array_equal(np.concatenate([rows[block] for block in row_blocks(rows)]), rows)
     assert [block.start for block in row_blocks(rows)] == [0, 4, 8]
     assert list(row_blocks(rows[:0])) == []
-
-
-def test_extrapolation_by_hand():
-    X = np.arange(11.0)[:, None]
-    far = Extrapolation.of(X, np.random.default_rng(0))
-    # All neighbours are 1 apart, so that 2 is one unit.
-    rows = np.array([[3.0], [12.0], [14.0]])
-    assert_allclose(far(rows), 1 - np.exp([0, -0.5, -2]), atol=1e-12)
-    assert_allclose(far.distance(rows), [0, 1, 2], atol=1e-12)
-
-
-def test_no_distance_is_infinite():
-    far = Extrapolation.of(np.eye(3), np.random.default_rng(0))
-    assert np.isfinite(far.distance(np.full((1, 3), 1e300))).all()
-
-
-def test_many_rows_are_represented_by_some(monkeypatch):
-    monkeypatch.setattr(inputs, "_NEIGHBOURS", 50)
-    X = np.random.default_rng(0).uniform(size=(500, 2))
-    first, again = (Extrapolation.of(X, np.random.default_rng(1))(X) for _ in range(2))
-    assert_array_equal(first, again)
-    assert np.median(first) < 0.5
-    assert Extrapolation.of(X, np.random.default_rng(1))(X + 10).min() > 0.99
-
-
-def test_rows_that_are_all_alike_have_a_unit_all_the_same():
-    far = Extrapolation.of(np.ones((5, 2)), np.random.default_rng(0))
-    assert_array_equal(far(np.ones((1, 2))), 0)
-    assert far(np.full((1, 2), 9.0)) > 0.99
-
-
-@pytest.mark.parametrize("d", [2, 20, 30])
-def test_repeated_rows_do_not_make_new_ones_far(d):
-    rng = np.random.default_rng(d)
-    points = 3 + 10 * rng.normal(size=(25, d))
-    far = Extrapolation.of(np.repeat(points[:24], 12, axis=0), np.random.default_rng(0))
-    alone = Extrapolation.of(points[:24], np.random.default_rng(0))
-    assert_allclose(far.unit, alone.unit, rtol=1e-4)
-    assert_array_equal(far(points[:24]), 0)
-    assert far.distance(points[24:]) < 3
-
-
-@pytest.mark.parametrize("jitter", [1e-4, 1e-3])
-def test_sites_of_uneven_frequency_are_as_far_apart_with_a_jitter_as_without(jitter):
-    rng = np.random.default_rng(0)
-    sites = rng.normal(size=(60, 2))
-    rows = sites[np.minimum(rng.geometric(0.06, 400), 60) - 1]
-    exact = Extrapolation.of(rows, np.random.default_rng(0))
-    near = Extrapolation.of(rows + jitter * rng.normal(size=rows.shape), np.random.default_rng(0))
-    assert 0.5 * exact.unit < near.unit < 2 * exact.unit
-
-
-def coded(rng):
-    return np.where(rng.random((1000, 1)) < 0.02, -999.0, rng.normal(size=(1000, 1)))
-
-
-def outlying(rng):
-    rows = rng.normal(size=(300, 2))
-    rows[0] = 1e4
-    return rows
-
-
-@pytest.mark.parametrize(
-    "made",
-    [coded, outlying, lambda rng: np.exp(3 * rng.normal(size=(1000, 2)))],
-    ids=["coded", "outlying", "heavy tails"],
-)
-def test_outlying_rows_do_not_make_all_others_near(made):
-    rows = made(np.random.default_rng(0))
-    centre, spread = np.median(rows, axis=0), np.median(np.abs(rows - np.median(rows, axis=0)))
-    far = Extrapolation.of(rows, np.random.default_rng(0))
-    assert far(centre[None, :]) < 0.1
-    assert far(centre[None, :] + 200 * spread) > 0.5
-
-
-@pytest.mark.parametrize("d", [1, 2])
-def test_dense_rows_are_not_taken_for_repeated_ones(d):
-    rows = np.random.default_rng(0).uniform(size=(4000, d))
-    far = Extrapolation.of(rows, np.random.default_rng(0))
-    assert 0 < np.median(far.distance(np.random.default_rng(1).uniform(size=(500, d)))) < 0.5
-
-
-def test_rounding_is_no_variation():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=50), np.where(np.arange(50) % 2, 0.3, 0.1 + 0.2)])
-    far = Extrapolation.of(X, np.random.default_rng(0))
-    assert far.distance(X[:1] + np.array([0, 0.01])) < 0.5

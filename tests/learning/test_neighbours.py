@@ -38,17 +38,23 @@ def test_distances_that_overflow_are_infinite(d):
     assert_array_equal(NearestRow(rows(9, d)).distance(np.full((1, d), 1e300)), np.inf)
 
 
-def test_the_mean_over_neighbours_is_that_of_scikit_learn_where_nothing_is_tied(monkeypatch):
+def test_where_nothing_is_tied_the_mean_is_that_of_scikit_learn_taken_twice(monkeypatch):
     monkeypatch.setattr(neighbours, "_BLOCK_ENTRIES", 500)
     X, y, Z = rows(90, 3), rows(90, 1)[:, 0], rows(70, 3, seed=1)
-    expected = KNeighborsRegressor(7).fit(X, y).predict(Z)
-    assert_allclose(NeighbourMean(7).fit(X, y).predict(Z), expected)
+    once = KNeighborsRegressor(7).fit(X, y).predict(X)
+    twice = KNeighborsRegressor(7).fit(X, once).predict(Z)
+    assert_allclose(NeighbourMean(7).fit(X, y).predict(Z), twice)
 
 
 def test_equally_near_rows_share_the_places_that_nearer_ones_leave():
     X, y = np.array([[0.0], [1.0], [-1.0], [1.0], [5.0]]), np.array([4.0, 1.0, 2.0, 6.0, 99.0])
-    assert_allclose(NeighbourMean(2).fit(X, y).predict([[0.0]]), (4 + 3) / 2)
-    assert_allclose(NeighbourMean(3).fit(X, y).predict([[0.0]]), (4 + 3 + 3) / 3)
+    # Of two neighbours, 0 has itself and a third of each of the three rows at distance one; each
+    # row at 1 itself and its twin; −1 itself and 0.
+    at_zero, at_one, below = (4 + 3) / 2, (1 + 6) / 2, (2 + 4) / 2
+    model = NeighbourMean(2).fit(X, y)
+    assert_allclose(model.means_[:4], [at_zero, at_one, below, at_one])
+    expected = (at_zero + (2 * at_one + below) / 3) / 2
+    assert_allclose(model.predict([[0.0]]), expected)
     assert_allclose(NeighbourMean(5).fit(X, y).predict([[0.0]]), y.mean())
 
 
@@ -66,8 +72,14 @@ def test_neither_order_nor_rounding_nor_threads_choose_among_neighbours():
 
 
 def test_neighbours_that_are_infinitely_far_count_alike():
-    X, y = rows(9, 2), np.arange(9.0)
-    assert_allclose(NeighbourMean(3).fit(X, y).predict(np.full((1, 2), 1e300)), 4.0)
+    model = NeighbourMean(3).fit(rows(9, 2), np.arange(9.0))
+    assert_allclose(model.predict(np.full((1, 2), 1e300)), model.means_.mean())
+
+
+def test_of_the_outputs_no_single_one_is_kept():
+    X, y = rows(50, 2), rows(50, 1, seed=3)[:, 0]
+    kept = np.concatenate([np.ravel(value) for value in vars(NeighbourMean(4).fit(X, y)).values()])
+    assert not np.isin(y, kept).any()
 
 
 @pytest.mark.parametrize("k", [0, 10])

@@ -1,101 +1,77 @@
 import numpy as np
 import pytest
-from joblib import Parallel
-from numpy.testing import assert_allclose
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import KFold
 
-from sosbands import BandRegressor
-from sosbands.learning.folds import cross_fitting_folds
-from sosbands.learning.neighbours import NeighbourMean
-from sosbands.learning.scale_inputs import Difficulty, GuessedScale
-
-
-def noisy(n, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (n, 3))
-    return X, X[:, 0] + np.where(X[:, 1] > 0, 1.0, 0.1) * rng.standard_normal(n)
+from sosbands import KernelBand
+from sosbands.learning.plan import Rules
+from sosbands.learning.scale_inputs import ScaleInputs
+from sosbands.learning.standardize import Affine, VaryingInputs
 
 
-def learned():
+def rows(n=120):
     rng = np.random.default_rng(0)
-    Z = rng.uniform(1, 2, (60, 1))
-    folds = cross_fitting_folds(Z, Z[:, 0], cv=3, groups=None, seed=0)
-    return Z, *Difficulty.learn(LinearRegression(), Z, 3 * Z[:, 0], folds, Parallel(n_jobs=1))
+    B = rng.uniform(3, 5, (n, 2))
+    predictions = B.sum(axis=1)
+    return B, predictions, (0.1 + B[:, 0]) * rng.standard_normal(n)
 
 
-def test_the_difficulty_is_the_logarithm_of_the_guess_in_units_of_its_spread():
-    Z, difficulty, held_out = learned()
-    logs = np.log(3 * Z[:, 0])
-    assert_allclose(held_out, (logs - logs.mean()) / logs.std(), atol=1e-9)
-    assert_allclose(difficulty(Z), held_out, atol=1e-9)
-    assert_allclose(difficulty(np.array([[99.0], [-99.0]])), [held_out.max(), held_out.min()])
+def learned(B, predictions, residuals, *, own_mean=False, **parameters):
+    return ScaleInputs.learn(
+        B,
+        predictions,
+        residuals,
+        inputs=VaryingInputs.of(B),
+        folds=list(KFold(3).split(B)),
+        rules=Rules(KernelBand(**parameters), own_mean=own_mean),
+        n_jobs=None,
+    )
 
 
-def test_a_model_that_is_exact_on_most_rows_does_not_make_the_others_wild():
-    rng = np.random.default_rng(0)
-
-    def rows(n):
-        X = rng.uniform(size=(n, 2))
-        return X, np.where(X[:, 0] < 0.85, 0.0, 1 + (0.2 + X[:, 1]) * rng.standard_normal(n))
-
-    (X, y), (X_new, _) = rows(300), rows(1000)
-    trees = RandomForestRegressor(30, random_state=0)
-    intervals = BandRegressor(trees, random_state=0).fit(X, y).predict_interval(X_new, 0.9)
-    assert np.diff(intervals, axis=1).max() < 10 * np.abs(y).max()
+def test_around_a_kernel_mean_the_inputs_are_all_there_is_to_see():
+    B, predictions, residuals = rows()
+    sees, seen = learned(B, predictions, residuals, own_mean=True)
+    assert_allclose(seen.Z, Affine.of(B)(B))
+    assert seen.guess is None
+    assert_array_equal(sees(B, predictions).Z, seen.Z)
 
 
-@pytest.mark.parametrize("sides", [(), (2,)])
-def test_a_scale_is_averaged_geometrically_with_the_guess(sides):
-    Z, difficulty, held_out = learned()
-    seen = np.column_stack([Z, held_out])
-    scale = np.random.default_rng(1).uniform(0.5, 2, (60, *sides))
-    width = scale.reshape(60, -1).mean(axis=1)
-    guess = 3 * Z[:, 0] / np.exp(np.median(np.log(3 * Z[:, 0] / width)))
-    averaged = GuessedScale.of(difficulty, seen, scale).averaged(seen, scale)
-    assert_allclose(averaged.reshape(60, -1).mean(axis=1), np.sqrt(guess * width))
-    if sides:
-        assert_allclose(averaged[:, 0] / averaged[:, 1], scale[:, 0] / scale[:, 1])
+def test_around_a_model_the_prediction_and_the_guess_are_seen_as_well():
+    B, predictions, residuals = rows()
+    sees, seen = learned(B, predictions, residuals)
+    assert seen.Z.shape == (120, 4)
+    assert_allclose(seen.Z[:, :2], Affine.of(B)(B))
+    assert_allclose(seen.Z[:, 2], Affine.of(predictions)(predictions))
+    assert_array_equal(seen.Z[:, 3], seen.guess)
+    new = sees(B[:5], predictions[:5])
+    assert new.Z.shape == (5, 4)
+    assert_array_equal(new.Z[:, 3], new.guess)
+    assert_allclose(new.Z[:, :3], seen.Z[:5, :3])
 
 
-def test_a_scale_of_zero_stays_zero():
-    Z, difficulty, held_out = learned()
-    seen = np.column_stack([Z, held_out])
-    guess = GuessedScale.of(difficulty, seen, np.ones(60))
-    assert_allclose(guess.averaged(seen, np.zeros(60)), 0)
+def test_guesses_at_training_rows_are_out_of_fold():
+    B, predictions, residuals = rows()
+    sees, seen = learned(B, predictions, residuals, difficulty=LinearRegression())
+    residuals[:40] *= 10  # the first fold
+    _, changed = learned(B, predictions, residuals, difficulty=LinearRegression())
+    units = sees.difficulty.units
+    before = units.undo(seen.guess)[:40]
+    other, _ = learned(B, predictions, residuals, difficulty=LinearRegression())
+    assert_allclose(other.difficulty.units.undo(changed.guess)[:40], before)
 
 
-def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
-    X, y = noisy(600)
-    trees = HistGradientBoostingRegressor(max_iter=10, random_state=0)
-    settings = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
-    model = BandRegressor(LinearRegression(), difficulty=trees, **settings).fit(X, y)
-    band = model.band_.band
-    B = model.band_.inputs(X)
-    mean, scale = band.mean_and_scale(X, B)
-    Z = band.sees(B, mean)
-    alone = band.solution.scale(Z).mean(axis=1)
-    guess = np.exp(band.guess.units.undo(Z[:, -1]) - band.guess.excess)
-    assert_allclose(scale.mean(axis=1), np.sqrt(alone * guess) * band.residual_size)
-    without = BandRegressor(LinearRegression(), difficulty=None, **settings).fit(X, y)
-    assert without.band_.band.guess is None
+def test_a_guess_needs_a_residual_of_every_row():
+    B, predictions, residuals = rows()
+    residuals[:3] = np.nan
+    sees, seen = learned(B, predictions, residuals)
+    assert sees.difficulty is None
+    assert seen.Z.shape == (120, 3)
 
 
-@pytest.mark.parametrize(
-    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, HistGradientBoostingRegressor)]
-)
-def test_the_more_rows_there_are_the_more_may_guess(rows, kind):
-    X, y = noisy(rows)
-    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
-    difficulty = BandRegressor(LinearRegression(), **fixed).fit(X, y).band_.band.sees.difficulty
-    assert difficulty is None if kind is None else isinstance(difficulty.model, kind)
-    assert BandRegressor(**fixed).fit(X, y).band_.band.sees.difficulty is None
-
-
-def test_neighbours_are_not_more_than_the_rows_of_a_fold():
-    X, y = noisy(110)
-    groups = np.repeat([0, 1], [95, 15])
-    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "cv": GroupKFold(2)}
-    model = BandRegressor(LinearRegression(), **fixed).fit(X, y, groups=groups)
-    assert model.band_.band.sees.difficulty.model.n_neighbors == 15
+@pytest.mark.parametrize(("anisotropy", "weight"), [("none", 3.0), ("likelihood", 1.0)])
+def test_columns_count_by_their_weights_if_all_lengthscales_are_equal(anisotropy, weight):
+    B, predictions, residuals = rows()
+    sees, _ = learned(B, predictions, residuals, anisotropy=anisotropy)
+    rules = Rules(KernelBand(anisotropy=anisotropy), own_mean=False)
+    assert_array_equal(sees.weights(rules), [1.0, 1.0, weight, 1.0])

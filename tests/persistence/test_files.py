@@ -53,6 +53,7 @@ import sosbands
 from sosbands import BandRegressor, Newton
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, describe, files, listed_types
+from tests.regressors import regressor
 
 FIXTURE = Path(__file__).parent / "data"
 N = 80
@@ -93,7 +94,7 @@ def ratio(X):
 
 
 def band(estimator=None, **parameters):
-    return BandRegressor(estimator, **{**FAST, **parameters})
+    return regressor(estimator, **{**FAST, **parameters})
 
 
 def conformalized(**companions):
@@ -108,9 +109,9 @@ KERNEL_BANDS = {
     "conformalized": conformalized,
     "tuned": lambda: BandRegressor(random_state=0).fit(X, y),
     "as published": lambda: BandRegressor.as_published(
-        lengthscale=1.0, mean_lengthscale=1.0, random_state=0
+        band__lengthscale=1.0, estimator__lengthscale=1.0, random_state=0
     ).fit(X, y),
-    "joint, two-sided": lambda: band(kernel_mean="joint", symmetric=False).fit(X, y),
+    "joint, two-sided": lambda: band(joint_mean=True, symmetric=False).fit(X, y),
     "clipped, without outliers": lambda: band(y_min=-9.0, y_max=9, remove_outliers=3.0).fit(X, y),
     "time": lambda: band(cv=TimeSeriesSplit(3)).fit(X, y),
     "groups of rows": lambda: band(cv=GroupKFold(3)).fit(X, y, groups=np.arange(N) % 20),
@@ -315,7 +316,7 @@ def test_a_pipeline_that_ends_in_a_band_comes_back(tmp_path):
 
 
 def test_the_best_of_a_grid_search_comes_back(tmp_path):
-    search = GridSearchCV(band(), {"width_weight": [5.0, 20.0]}, cv=2).fit(X, y)
+    search = GridSearchCV(band(), {"band__width_weight": [5.0, 20.0]}, cv=2).fit(X, y)
     assert_same(search.best_estimator_, stored(search.best_estimator_, tmp_path))
 
 
@@ -338,7 +339,7 @@ def test_a_loaded_band_takes_further_calibration_rows(companion, tmp_path):
 
 
 def test_quantiles_and_trials_come_back(tmp_path):
-    model = BandRegressor(symmetric=True, random_state=0).fit(X, y)
+    model = regressor(symmetric=True, random_state=0).fit(X, y)
     other = stored(model, tmp_path)
     np.testing.assert_array_equal(
         model.predict_quantiles(X_NEW, [0.2, 0.7]), other.predict_quantiles(X_NEW, [0.2, 0.7])

@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import sosbands
 from sosbands.persistence import ModelFileError, archive, describe
+from tests.regressors import regressor
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
@@ -692,7 +693,7 @@ def test_a_file_takes_memory_in_proportion_to_its_size(tmp_path):
 
 
 def test_what_was_saved_is_checked_as_when_it_was_made(tmp_path):
-    band = sosbands.BandRegressor(lengthscale=1.0, width_weight=20.0, random_state=0).fit(X, y)
+    band = regressor(lengthscale=1.0, width_weight=20.0, random_state=0).fit(X, y)
     parts = Parts(band, tmp_path)
 
     def spoil(value):

@@ -12,9 +12,9 @@ from sklearn.linear_model import HuberRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 import sosbands
-from sosbands import BandRegressor
 from sosbands.learning import encoding as inputs
 from sosbands.learning.scale_inputs import ScaleInputs
+from tests.regressors import regressor
 
 N = 120
 rng = np.random.default_rng(0)
@@ -34,7 +34,7 @@ TREES = HistGradientBoostingRegressor(max_iter=3, random_state=0)
 BANDS = {
     "kernel mean": {},
     "two-sided": {"symmetric": False},
-    "joint": {"kernel_mean": "joint"},
+    "joint": {"joint_mean": True},
     "as it is": {"standardize": False},
     "ridge": {"estimator": Ridge()},
     "huber": {"estimator": HuberRegressor()},
@@ -53,7 +53,7 @@ def few_rows(monkeypatch):
 
 def fitted(**parameters):
     """A band of which all rows of X are training rows, unless it splits them itself."""
-    model = BandRegressor(**{**FAST, "calibration": None, **parameters}).fit(X, y)
+    model = regressor(**{**FAST, "calibration": None, **parameters}).fit(X, y)
     if model.calibration is None:
         model.conformalize(X_NEW, np.linspace(3, 7, 20))
     return model

@@ -19,6 +19,7 @@ from sosbands import BandDisplay, BandRegressor, CoverageDisplay, TuningDisplay
 from sosbands.datasets import case
 from sosbands.evaluation import evaluate
 from sosbands.metrics import coverage, coverage_gap, size_stratified_coverage
+from tests.regressors import regressor
 
 LEVELS = [0.5, 0.9]
 NAMES = ["age", "dose", "weight"]
@@ -55,7 +56,7 @@ def several_inputs():
 def fixed(**parameters):
     """A model without anything to tune: quick to fit."""
     given = {"lengthscale": 0.5, "width_weight": 20.0, "symmetric": True, "random_state": 0}
-    return BandRegressor(**{**given, **parameters})
+    return regressor(**{**given, **parameters})
 
 
 def ends_of(segments):

@@ -23,6 +23,7 @@ from sosbands.report import render_report, write_report
 from sosbands.report.diagnostic_figures import tuning_figure
 from sosbands.report.formats import count, number, one_line
 from sosbands.report.traces import compact, ribbon
+from tests.regressors import regressor
 
 QUICK = {"lengthscale": 0.5, "width_weight": 50.0, "symmetric": True, "random_state": 0}
 X, Y = case(1).sample(300, random_state=0)
@@ -91,7 +92,7 @@ def several(n, seed, d=3, names=HOSTILE):
 
 @pytest.fixture(scope="module")
 def model():
-    return BandRegressor(**QUICK).fit(X, Y)
+    return regressor(**QUICK).fit(X, Y)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def page(model):
 
 @pytest.fixture(scope="module")
 def hostile():
-    model = BandRegressor(**QUICK).fit(*several(300, 0))
+    model = regressor(**QUICK).fit(*several(300, 0))
     return Page(render_report(model, *several(400, 1), title="<i>A</i> & $b"))
 
 
@@ -234,13 +235,13 @@ def test_coverage_is_drawn_with_its_bounds(model, page):
 
 def test_the_input_that_makes_the_noise_comes_first():
     names = ("noise", "level", "nothing")
-    model = BandRegressor(**{**QUICK, "lengthscale": 1.0}).fit(*several(400, 0, names=names))
+    model = regressor(**{**QUICK, "lengthscale": 1.0}).fit(*several(400, 0, names=names))
     page = Page(render_report(model, *several(400, 1, names=names)))
     assert list(page.figures)[:2] == ["sorted", "input-0"]
 
 
 def test_many_inputs_give_four_pictures_and_say_so():
-    model = BandRegressor(**{**QUICK, "lengthscale": 3.0}).fit(*several(200, 0, d=100))
+    model = regressor(**{**QUICK, "lengthscale": 3.0}).fit(*several(200, 0, d=100))
     page = Page(render_report(model, *several(200, 1, d=100)))
     assert len([name for name in page.figures if name.startswith("input-")]) == 4
     assert "Of 100 inputs, those are shown that the width depends on most" in page.text
@@ -310,14 +311,14 @@ def test_a_model_that_was_not_tuned_says_so(page):
     ids=["cv+", "localized", "two-sided", "estimator"],
 )
 def test_every_kind_of_model_has_a_page(parameters, sentence):
-    model = BandRegressor(**{**QUICK, **parameters}).fit(X, Y)
+    model = regressor(**{**QUICK, **parameters}).fit(X, Y)
     page = Page(render_report(model, X_NEW, Y_NEW))
     assert list(page.figures) == ["band", "levels", "widths", "clusters", "unknown"]
     assert sentence in page.text
 
 
 def test_infinite_intervals_are_said_and_left_out_of_the_pictures():
-    model = BandRegressor(**QUICK).fit(X[:40], Y[:40])
+    model = regressor(**QUICK).fit(X[:40], Y[:40])
     page = Page(render_report(model, X_NEW, Y_NEW, confidence_level=0.99))
     assert "All intervals are infinite: 12 calibration rows or groups are too few" in page.text
     assert "∞" in page.text
@@ -326,7 +327,7 @@ def test_infinite_intervals_are_said_and_left_out_of_the_pictures():
 
 
 def test_intervals_of_equal_width_are_called_constant():
-    model = BandRegressor(**{**QUICK, "lengthscale": 1e6}).fit(*several(200, 0))
+    model = regressor(**{**QUICK, "lengthscale": 1e6}).fit(*several(200, 0))
     flat = several(200, 1)[0] * 0.0
     page = Page(render_report(model, flat, several(200, 1)[1]))
     assert "All rows have the same width of the interval: the band does not adapt." in page.text
@@ -341,7 +342,7 @@ def test_few_rows_have_a_page(model, n):
 
 
 def test_a_column_of_a_polars_frame_has_a_band():
-    model = BandRegressor(**QUICK).fit(pl.DataFrame({"dose": X[:, 0]}), Y)
+    model = regressor(**QUICK).fit(pl.DataFrame({"dose": X[:, 0]}), Y)
     page = Page(render_report(model, pl.DataFrame({"dose": X_NEW[:, 0]}), Y_NEW))
     assert page.figures["band"]["layout"]["xaxis"]["title"]["text"] == "dose"
 

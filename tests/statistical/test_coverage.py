@@ -16,6 +16,7 @@ from scipy.stats import binom
 from sosbands import BandRegressor
 from sosbands.conformal import guarantee, order_rank
 from sosbands.datasets import case
+from tests.regressors import regressor
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 TRAIN, CALIBRATE, FOLDS = 30, 39, 3
@@ -106,7 +107,7 @@ def tilt(X: np.ndarray) -> np.ndarray:
 
 def band(**parameters) -> BandRegressor:
     """A band that has nothing to tune."""
-    return BandRegressor(
+    return regressor(
         lengthscale=1.0,
         mean_lengthscale=0.7,
         width_weight=10.0,

@@ -93,13 +93,14 @@ def fit(
     """
     from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import fresh_model, save_model
+    from sosbands.learning.kernel_band import KernelBand
 
     rows = read_training(data, **choices)
     train, test = _split(rows, test_size, seed)
     model = fresh_model(
         rows.columns,
         estimator,
-        symmetric="auto" if symmetric is None else symmetric,
+        band=KernelBand(symmetric="auto" if symmetric is None else symmetric),
         calibration=calibration,
         n_jobs=jobs,
         random_state=seed,

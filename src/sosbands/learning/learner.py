@@ -128,6 +128,16 @@ class BandLearner:
         """What the band's parameters mean around this mean."""
         return Rules(self.band, own_mean=isinstance(self.estimator, KernelMean))
 
+    def check(self) -> None:
+        """Refuse what the mean and the band cannot do together."""
+        self.rules.check()
+        units = self.band.standardize
+        if self.rules.joint and self.estimator.standardize != units:
+            raise ValueError(
+                f"joint_mean=True needs a mean in the units of the band, got standardize={units!r} "
+                f"of the band and {self.estimator.standardize!r} of the KernelMean: set both alike"
+            )
+
     def folds(self, X: Any, y: Array, groups: Indices | None) -> Folds:
         """(train, test) of every fold of these rows."""
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)

@@ -19,7 +19,8 @@ def seed_of(random_state: Any) -> int:
 
 def check_choice(name: str, value: Any, allowed: Sequence[Any]) -> None:
     """One of several words."""
-    if not any(value is word or (isinstance(value, str) and value == word) for word in allowed):
+    known = isinstance(value, str | Integral) and not isinstance(value, bool)
+    if not known or value not in allowed:
         raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}")
 
 

@@ -77,7 +77,7 @@ class VaryingInputs:
             return values
         if len(np.asarray(values)) != n_columns:
             raise ValueError(
-                f"{name} has {len(np.asarray(values))} entries but the band sees {n_columns} "
-                "inputs; give one number, or one per input"
+                f"{name} has {len(np.asarray(values))} entries for {n_columns} inputs: give one "
+                "number, or one per input"
             )
         return np.asarray(values, dtype=np.float64)[self.columns]

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from sosbands.learning.encoding import is_frame
+from sosbands.learning.kernel_mean import KernelMean
 from sosbands.quoting import quoted
 from sosbands.types import Array
 
@@ -94,4 +95,5 @@ def _sees_arrays(estimator: Any, X: Any) -> bool:
     """Whether X is turned into an array of numbers, or passed on as it is."""
     if estimator.band_transformer is not None:
         return False
-    return estimator.estimator is None or not is_frame(X)
+    kernel_mean = estimator.estimator is None or isinstance(estimator.estimator, KernelMean)
+    return kernel_mean or not is_frame(X)

@@ -37,6 +37,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from sosbands import BandRegressor, Newton
+from tests.regressors import regressor
 
 N = 48
 _rng = np.random.default_rng(0)
@@ -63,7 +64,7 @@ _BOOSTING = {"max_iter": 2, "min_samples_leaf": 3, "max_leaf_nodes": 4, "random_
 
 
 def band(estimator: Any = None, **parameters: Any) -> BandRegressor:
-    return BandRegressor(estimator, **{**FAST, **parameters})
+    return regressor(estimator, **{**FAST, **parameters})
 
 
 def conformalized(**companions: Any) -> BandRegressor:
@@ -75,11 +76,11 @@ KERNEL_BANDS: dict[str, Callable[[], Any]] = {
     "two-sided": lambda: band(symmetric=False).fit(X, y),
     "cv+": lambda: band(calibration="cv+").fit(X, y),
     "localized": lambda: band(calibration="localized").fit(X, y),
-    "joint": lambda: band(kernel_mean="joint", symmetric=False).fit(X, y),
+    "joint": lambda: band(joint_mean=True, symmetric=False).fit(X, y),
     "groups": lambda: conformalized(groups=["u", "v"] * 12),
     "weights": lambda: conformalized(weights=np.linspace(1, 2, 24)),
     "clustered": lambda: band(cv=GroupKFold(2)).fit(X, y, groups=np.arange(N) % 12),
-    "tuned": lambda: BandRegressor(max_rank=6, random_state=0).fit(X, y),
+    "tuned": lambda: regressor(max_rank=6, random_state=0).fit(X, y),
     "transformer": lambda: band(band_transformer=ENCODER).fit(MIXED, y),
     "difficulty": lambda: band(Ridge(), difficulty=KNeighborsRegressor(3)).fit(X, y),
     "a solver": lambda: band(solver=Newton(tol=1e-3), y_min=-9.0).fit(X, y),

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from sosbands import BandProblem, Gaussian, Matern, Newton
+from sosbands.core import expansions
+from sosbands.core.expansions import BandFunctions, KernelExpansion, kernel_blocks
+
+
+def points(n, d=2, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, (n, d))
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Matern(0.7), Gaussian((0.5, 2.0), offset=1.0)])
+def test_an_expansion_in_blocks_equals_the_loop_over_rows(kernel, monkeypatch):
+    monkeypatch.setattr(expansions, "_BLOCK_ENTRIES", 64 * 7)
+    X, P, rng = points(200), points(7, seed=1), np.random.default_rng(2)
+    w, W = rng.standard_normal(7), rng.standard_normal((7, 3))
+    K = np.array([[kernel(x[None], p[None])[0, 0] for p in P] for x in X])
+    assert_allclose(KernelExpansion(kernel, P, w).sums(X), K @ w, atol=1e-12)
+    squares = [float(np.sum((W.T @ row) ** 2)) for row in K]
+    assert_allclose(KernelExpansion(kernel, P, W).squares(X), squares, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "landmarks"), [(0, 3), (1, 3), (1000, 3), (1000, 10**6)])
+def test_blocks_cover_all_rows_in_order(n, landmarks):
+    covered = [i for block in kernel_blocks(n, landmarks) for i in range(n)[block]]
+    assert covered == list(range(n))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_scale_is_the_root_of_a_sum_of_squares_or_two_of_them(symmetric):
+    P, rng = points(5, seed=1), np.random.default_rng(2)
+    sides = tuple(
+        KernelExpansion(Gaussian(0.5), P, rng.standard_normal((5, 2)))
+        for _ in range(1 if symmetric else 2)
+    )
+    functions = BandFunctions(sides, None)
+    X = points(30)
+    assert functions.symmetric is symmetric
+    values = [side.squares(X) for side in sides]
+    expected = np.sqrt(values[0]) if symmetric else np.transpose(values)
+    assert_array_equal(functions.scale(X), expected)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("joint", [True, False])
+def test_the_functions_of_a_solution_are_its_mean_and_scale_without_its_rows(symmetric, joint):
+    X, rng = points(60), np.random.default_rng(3)
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    mean = {"mean_kernel": Gaussian(0.5), "mean_bound": 5.0} if joint else {"mean": np.zeros(60)}
+    problem = BandProblem.from_data(
+        X, y, scale_kernel=Gaussian(0.7), width_weight=10.0, symmetric=symmetric, **mean
+    )
+    solution = Newton(tol=1e-6).solve(problem)
+    functions, new = solution.functions, points(20, seed=4)
+    assert_array_equal(functions.scale(new), solution.scale(new))
+    assert (functions.joint_mean is not None) is joint
+    if joint:
+        assert_array_equal(functions.joint_mean.sums(new), solution.mean(new))
+    for part in (*functions.scales, *([functions.joint_mean] if joint else [])):
+        assert {type(value).__name__ for value in vars(part).values()} == {"Gaussian", "ndarray"}
+        assert len(part.landmarks) <= len(X)
+        assert not np.isin(y, part.weights).any()
