@@ -57,8 +57,8 @@ def test_no_estimator_means_the_default_kernel_mean():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("band__symmetric", r"parameter of band, which is None: pass band=KernelBand\(\) first"),
-        ("estimator__alpha", r"parameter of estimator, .* pass estimator=KernelMean\(\) first"),
+        ("band__symmetric", r"parameter of band, which is None: pass band=KernelBand\(\)"),
+        ("estimator__alpha", r"parameter of estimator, .* pass estimator=KernelMean\(\)"),
     ],
 )
 def test_parameters_of_a_part_that_is_none_are_refused_in_one_sentence(name, message):
