@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sosbands.conformal import BandRows, Companion, checked_levels
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
-from sosbands.core.solvers import Certificate, Status
-from sosbands.learning.encoding import row_blocks
-from sosbands.learning.folds import calibration_split, check_partition, numbered
+from sosbands.core.solvers import Certificate
+from sosbands.learning.fitting import (
+    Fitted,
+    learn_all,
+    learn_by_folds,
+    learn_split,
+    status_notes,
+)
+from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.learner import BandLearner, Learned
+from sosbands.learning.learner import BandLearner
 from sosbands.learning.parameters import check_number
-from sosbands.learning.validation import check_limits, fitting_rows, new_rows
-from sosbands.types import Array, Indices
+from sosbands.learning.validation import check_limits, fitting_rows
+from sosbands.prediction import BandPredictions
+from sosbands.types import Array
 
 
-class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Adaptive prediction intervals with guaranteed coverage: a kernel sum-of-squares band.
 
     `fit` holds part of the rows back, learns a mean m(x) and a scale f(x) = φ(x)ᵀAφ(x), A ⪰ 0, from
@@ -118,7 +122,6 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     (2, 2, 2)
     """
 
-    calibration_: Any  # a Calibration, or None before there are rows
     _seed: int
 
     def __init__(
@@ -202,7 +205,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         certificates = fresh._fit(X, y, groups)
         self.__dict__ = fresh.__dict__
         for certificate in certificates:
-            for kind, text in _status_notes(certificate):
+            for kind, text in status_notes(certificate):
                 warnings.warn(text, kind, stacklevel=2)
         return self
 
@@ -260,118 +263,6 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration_ = self.calibration_.with_rows(self.band_.at(X), y, companion)
         return self
 
-    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """The mean, and the scale if `return_std`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        return_std : bool
-            Also return √f, or (f_low + f_up)/2 for a two-sided band: one number per row that is
-            larger where the mean is less certain, not calibrated.
-
-        Returns
-        -------
-        array of shape (n,), or two of them
-        """
-        check_is_fitted(self)
-        X = new_rows(self, X)
-        if not return_std:
-            return self.band_.mean(X)
-        mean, scale = self.band_.mean_and_scale(X)
-        return mean, scale if scale.ndim == 1 else scale.mean(axis=1)
-
-    def predict_scale(self, X: Any) -> Array:
-        """√f of shape (n,), or f_low and f_up of shape (n, 2) for a two-sided band."""
-        check_is_fitted(self)
-        return self.band_.mean_and_scale(new_rows(self, X))[1]
-
-    def predict_interval(
-        self,
-        X: Any,
-        confidence_level: float | Sequence[float] = 0.9,
-        *,
-        groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> Array:
-        """Intervals that hold y with the given probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        confidence_level : float or sequence of float
-            In (0, 1). Intervals of several levels are nested.
-        groups, weights : array-like of shape (n,), optional
-            Those of the rows of X, if `conformalize` had them.
-
-        Returns
-        -------
-        array of shape (n, 2), or (n, 2, k) for a sequence of k levels
-            Lower and upper ends, infinite where too few rows calibrate.
-        """
-        check_is_fitted(self)
-        levels, scalar = checked_levels(confidence_level)
-        self._check_calibrated("predict_interval")
-        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
-        X = new_rows(self, X)
-        for note in self.calibration_.notes(levels, companion):
-            warnings.warn(note, stacklevel=2)
-        out = np.empty((X.shape[0], 2, len(levels)))
-        for rows in row_blocks(X):
-            at = self.band_.at(_safe_indexing(X, rows))
-            out[rows] = self.calibration_.intervals_at(at, levels, companion[rows])
-        out = self._clipped(out)
-        return out[:, :, 0] if scalar else out
-
-    def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
-        """Quantiles of a conformal predictive distribution: m + √f · (quantile of signed scores).
-
-        Quantiles below one half are rounded down in rank and the others up, so that the interval
-        between those of p and 1 − p holds y with probability at least 1 − 2p.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        quantiles : float or sequence of float
-            In (0, 1).
-
-        Returns
-        -------
-        array of shape (n,), or (n, k) for a sequence of k quantiles
-        """
-        check_is_fitted(self)
-        levels, scalar = checked_levels(quantiles, name="quantiles")
-        self._check_calibrated("predict_quantiles")
-        distribution = self.calibration_.distribution
-        if distribution is None:
-            raise ValueError(
-                "predict_quantiles needs a symmetric band and a plain split calibration, got "
-                f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
-                'band=KernelBand(symmetric=True) and calibration="split"'
-            )
-        X = new_rows(self, X)
-        for note in distribution.notes(levels, Companion()):
-            warnings.warn(note, stacklevel=2)
-        found = self.band_.at(X).family.quantiles(levels, distribution.quantiles(levels))
-        out = self._clipped(found)
-        return out[:, 0] if scalar else out
-
-    def extrapolation(self, X: Any) -> Array:
-        """How far each row is from the pre-training rows, in [0, 1): near 1, the model guesses.
-
-        1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows, in
-        units of twice the distance to the nearest neighbour that 5 % of those rows exceed among
-        themselves; rows that are the same but for a jitter count as one there.
-        """
-        check_is_fitted(self)
-        X = new_rows(self, X)
-        return np.concatenate(
-            [
-                self.band_.extrapolation.share(self.band_.distance(_safe_indexing(X, rows)))
-                for rows in row_blocks(X)
-            ]
-        )
-
     def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Certificate]:
         """Check, learn, calibrate and record; what proves each band that was learned."""
         learner, kind = self._learner(), calibration_named(self.calibration)
@@ -380,13 +271,15 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         together = None if groups is None else numbered(groups)
         if together is not None and len(together) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
-        if kind is None or not kind.by_folds:
-            self._fit_split(X, y, together, learner)
-            return [self.certificate_]
-        folds = list(_held_out(X, y, together, learner))
-        self._keep(learner.learn(X, y, together), len(y), learner.seed)
-        self.calibration_ = kind.of_folds([(rows, outputs) for rows, outputs, _ in folds])
-        return [self.certificate_, *(certificate for _, _, certificate in folds)]
+        if kind is None:
+            fitted = learn_all(learner, X, y, together)
+        elif kind.by_folds:
+            fitted = learn_by_folds(learner, X, y, together, kind)
+        else:
+            clusters = calibration_of_rows(self.calibration, clusters=together)
+            fitted = learn_split(learner, X, y, together, kind=clusters, size=self.calibration_size)
+        self._record(fitted, learner.seed)
+        return fitted.certificates
 
     def _learner(self) -> BandLearner:
         """The parameters that concern learning, checked."""
@@ -409,25 +302,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         learner.check()
         return learner
 
-    def _fit_split(self, X: Any, y: Array, groups: Indices | None, learner: BandLearner) -> None:
-        """Some rows train and the others calibrate, or all train."""
-        train, rest = np.arange(len(y)), None
-        if self.calibration is not None:
-            train, rest = calibration_split(
-                len(y), self.calibration_size, cv=self.cv, groups=groups, seed=learner.seed
-            )
-        kept = None if groups is None else groups[train]
-        learned = learner.learn(_safe_indexing(X, train), y[train], kept)
-        self._keep(learned, len(train), learner.seed)
-        if rest is not None:
-            kind = calibration_of_rows(self.calibration, clusters=groups)
-            companion = Companion() if groups is None else Companion(groups[rest])
-            at = self.band_.at(_safe_indexing(X, rest))
-            self.calibration_ = kind.of(at, y[rest], companion, learner.seed)
-
-    def _keep(self, learned: Learned, n_train: int, seed: int) -> None:
-        """Record what was learned, not calibrated yet."""
-        problem = learned.solution.problem
+    def _record(self, fitted: Fitted, seed: int) -> None:
+        learned, problem = fitted.learned, fitted.learned.solution.problem
         self.band_ = learned.band
         self.estimator_ = learned.band.mean_model.model
         self.symmetric_ = learned.band.symmetric
@@ -435,44 +311,7 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.width_weight_ = problem.width_weight
         self.certificate_ = learned.solution.certificate
         self.tuning_ = learned.tuning
-        self.n_train_ = n_train
+        self.n_train_ = fitted.n_train
         self.n_outliers_ = learned.n_outliers
-        self.calibration_ = None
+        self.calibration_ = fitted.calibration
         self._seed = seed
-
-    def _check_calibrated(self, method: str) -> None:
-        if self.calibration_ is None:
-            raise NotFittedError(
-                f"{method} needs calibration rows: call conformalize(X_cal, y_cal) first, "
-                'or fit with calibration="split"'
-            )
-
-    def _clipped(self, values: Array) -> Array:
-        low = -np.inf if self.y_min is None else self.y_min
-        high = np.inf if self.y_max is None else self.y_max
-        return np.clip(values, low, high, out=values)
-
-
-def _held_out(
-    X: Any, y: Array, groups: Indices | None, learner: BandLearner
-) -> Iterator[tuple[BandRows, Array, Certificate]]:
-    """The rows of each fold, at a band that was learned anew without them, and their outputs."""
-    folds = learner.folds(X, y, groups)
-    check_partition(folds, len(y))
-    for train, test in folds:
-        kept = None if groups is None else groups[train]
-        learned = learner.learn(_safe_indexing(X, train), y[train], kept)
-        rows = learned.band.at(_safe_indexing(X, test))
-        yield rows, y[test], learned.solution.certificate
-
-
-def _status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:
-    """What to warn of if a band was not found, or has no width."""
-    if not proof.status.optimal:
-        yield (
-            ConvergenceWarning,
-            f"the band problem was solved to a gap of {proof.gap:.1e} only: "
-            f"{proof.status.value}; intervals stay valid, but may be wider than need be",
-        )
-    elif proof.status is Status.ZERO_SCALE:
-        yield UserWarning, f"the band has no width: {proof.status.value}"

@@ -6,7 +6,7 @@ level. All of it rests on ranks: the k-th smallest score, k = ⌈level·(m + 1)�
 Scores of +∞ are legal; NaN is refused. Nothing here warns: `notes` tells what there is to say.
 """
 
-from sosbands.conformal.base import BandRows, CalibratedBand, Calibration, Companion
+from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion
 from sosbands.conformal.clusters import ClusteredCalibration
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.groups import GroupCalibration, Groups, named

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.conformal.base import Calibration
+from sosbands.conformal.calibration import Calibration
 from sosbands.conformal.ranks import SLACK, ascending, checked_levels, picked
 from sosbands.types import Array
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sosbands.conformal.base import Calibration, Companion
+from sosbands.conformal.calibration import Calibration, Companion
 from sosbands.conformal.ranks import ascending, row_shortage
 from sosbands.conformal.split import SplitCalibration
 from sosbands.types import Array

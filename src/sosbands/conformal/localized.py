@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
-from sosbands.conformal.base import BandRows, Calibration, Companion
+from sosbands.conformal.calibration import BandRows, Calibration, Companion
 from sosbands.conformal.ranks import SLACK, ascending, checked_levels, picked
 from sosbands.types import Array
 

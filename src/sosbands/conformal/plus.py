@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.conformal.base import BandRows, CalibratedBand, Calibration, Companion, percent
+from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion, percent
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.ranks import checked_levels, checked_scores, order_rank
 from sosbands.types import Array, Indices

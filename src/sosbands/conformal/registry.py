@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sosbands.conformal.base import Calibration
+from sosbands.conformal.calibration import Calibration
 from sosbands.conformal.clusters import ClusteredCalibration
 from sosbands.conformal.groups import GroupCalibration
 from sosbands.conformal.localized import LocalizedCalibration

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.conformal.base import BandRows, Calibration, Companion
+from sosbands.conformal.calibration import BandRows, Calibration, Companion
 from sosbands.conformal.ranks import (
     ascending,
     checked_levels,

@@ -66,19 +66,7 @@ def calibration_split(
 
 def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Indices | None, seed: int) -> Folds:
     """(train, test) of every fold."""
-    n = len(y)
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 or a splitter, got {cv!r}")
-        if groups is None:
-            splitter: Any = KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
-        else:
-            splitter = GroupKFold(min(int(cv), _check_groups(groups)))
-    elif hasattr(cv, "split") and hasattr(cv, "get_n_splits"):
-        splitter = cv
-    else:
-        seen = repr(cv) if len(repr(cv)) < 80 else type(cv).__name__
-        raise ValueError(f"cv must be a number of folds or a splitter with split(), got {seen}")
+    splitter, n = _splitter(cv, len(y), groups, seed), len(y)
     folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
     last = max((int(rows.max()) for fold in folds for rows in fold if len(rows)), default=0)
     if last >= n:
@@ -88,6 +76,20 @@ def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Indices | None, se
             "calibration=None"
         )
     return folds
+
+
+def _splitter(cv: Any, n: int, groups: Indices | None, seed: int) -> Any:
+    """What makes the folds of n rows."""
+    if hasattr(cv, "split") and hasattr(cv, "get_n_splits"):
+        return cv
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        seen = repr(cv) if len(repr(cv)) < 80 else type(cv).__name__
+        raise ValueError(f"cv must be a number of folds or a splitter with split(), got {seen}")
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2 or a splitter, got {cv!r}")
+    if groups is None:
+        return KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
+    return GroupKFold(min(int(cv), _check_groups(groups)))
 
 
 def fold_numbers(folds: Folds, n: int) -> Indices:

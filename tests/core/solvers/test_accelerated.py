@@ -12,7 +12,7 @@ from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import ascent
 from sosbands.core.solvers.accelerated import Accelerated
-from sosbands.core.solvers.base import Status
+from sosbands.core.solvers.solution import Status
 from sosbands.core.solvers.sdp import SDP
 
 KINDS = list(product((True, False), (True, False), (1.0, 0.8)))

@@ -10,7 +10,7 @@ from sosbands import datasets
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.primal import evaluate
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers.base import Status
+from sosbands.core.solvers.solution import Status
 from sosbands.core.solvers.sdp import SDP
 
 KINDS = list(product((True, False), (True, False), (1.0, 0.8)))

@@ -14,9 +14,10 @@ import numpy as np
 from sosbands.core.checks import check_count, number
 from sosbands.core.primal import Point, uncoverable
 from sosbands.core.problem import BandProblem, Basis
-from sosbands.core.solvers.ascent import AscentState, Rules, compiled, problem_data, start
-from sosbands.core.solvers.base import Candidate, Clock, Solver, Status
+from sosbands.core.solvers.ascent import AscentState, StepRules, compiled, problem_data, start
+from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.extras import import_jax, import_optax
+from sosbands.core.solvers.solution import Status
 from sosbands.types import Array
 
 
@@ -88,7 +89,7 @@ class Accelerated(Solver):
             return
         with clock.phase("compile"):
             joint = problem.mean_kernel is not None
-            rules = Rules(self.learning_rate, self.momentum, self.theta_floor, joint)
+            rules = StepRules(self.learning_rate, self.momentum, self.theta_floor, joint)
             ascend, recover = compiled(rules, problem.sides, problem.n)
             state = start(problem, rules)
         steps = 0

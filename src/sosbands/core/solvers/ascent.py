@@ -69,7 +69,7 @@ class AscentState(NamedTuple):
     finite: Any
 
 
-class Rules(NamedTuple):
+class StepRules(NamedTuple):
     """The settings that are compiled in."""
 
     learning_rate: float
@@ -167,7 +167,7 @@ def _band_value(data: ProblemData, f: Any, alpha: Any, needed: Any, missing: Any
 
 
 def _ascend(
-    rules: Rules, data: ProblemData, state: AscentState, tol: Any, budget: Any
+    rules: StepRules, data: ProblemData, state: AscentState, tol: Any, budget: Any
 ) -> AscentState:
     """At most ``budget`` steps; stops early where the test is met or a value is not finite."""
     import jax.numpy as jnp
@@ -211,7 +211,7 @@ def _recover(joint: bool, data: ProblemData, state: AscentState) -> tuple[Any, A
 
 @lru_cache(maxsize=16)
 def compiled(
-    rules: Rules, sides: int, n: int
+    rules: StepRules, sides: int, n: int
 ) -> tuple[Callable[..., AscentState], Callable[..., tuple[Any, Any, Any]]]:
     """`_ascend` and `_recover`, compiled ahead of time for one shape of problem."""
     jax = import_jax()
@@ -240,12 +240,12 @@ def compiled(
     return ascend, recover
 
 
-def _optimizer(rules: Rules) -> Any:
+def _optimizer(rules: StepRules) -> Any:
     optax = import_optax()
     return optax.sgd(rules.learning_rate, momentum=rules.momentum, nesterov=True)
 
 
-def start(problem: BandProblem, rules: Rules) -> AscentState:
+def start(problem: BandProblem, rules: StepRules) -> AscentState:
     """Γ₀ = 1/n, within the box of a soft band, and θ₀ = 1."""
     shape = (problem.sides, problem.n)
     gamma = np.full(shape, min(1 / problem.n, problem.multiplier_bound))

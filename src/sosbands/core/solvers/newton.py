@@ -25,9 +25,10 @@ from sosbands.core.primal import (
     zero_level,
 )
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers.base import Candidate, Clock, Solution, Solver, Status
+from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.path import PathState, follow
 from sosbands.core.solvers.reduction import Reduction, Restricted
+from sosbands.core.solvers.solution import Solution, Status
 from sosbands.core.solvers.units import Normalised
 from sosbands.core.solvers.working_set import WorkingSet
 from sosbands.core.threads import one_blas_thread

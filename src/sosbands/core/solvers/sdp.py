@@ -18,8 +18,9 @@ import numpy as np
 from sosbands.core.dual import shrunk
 from sosbands.core.primal import Point, evaluate
 from sosbands.core.problem import BandProblem, Basis
-from sosbands.core.solvers.base import Candidate, Clock, Solver, Status
+from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.extras import import_cvxpy
+from sosbands.core.solvers.solution import Status
 from sosbands.types import Array
 
 # An interior point never reaches f = 0: below this fraction of the largest requirement it is meant.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sosbands.core.primal import Fit, zero_level
-from sosbands.core.solvers.base import Solution
 from sosbands.core.solvers.path import Iterate, PathEnd, central
 from sosbands.core.solvers.reduction import Reduction, RowRoles
+from sosbands.core.solvers.solution import Solution
 from sosbands.core.solvers.units import Normalised
 from sosbands.types import Array, Indices, Mask
 

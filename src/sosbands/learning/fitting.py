@@ -1,0 +1,90 @@
+"""Algorithm 1 as a whole: which rows learn a band, and which calibrate it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+
+from sosbands.conformal import Calibration, Companion
+from sosbands.core.solvers import Certificate, Status
+from sosbands.learning.folds import calibration_split, check_partition
+from sosbands.learning.learner import BandLearner, Learned
+from sosbands.types import Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A learned band with its calibration, if there were rows for one.
+
+    Attributes
+    ----------
+    learned : Learned
+    calibration : Calibration or None
+    n_train : int
+        Rows that it was learned from.
+    certificates : list of Certificate
+        What proves this band, and those of the folds.
+    """
+
+    learned: Learned
+    calibration: Calibration | None
+    n_train: int
+    certificates: list[Certificate]
+
+
+def learn_all(learner: BandLearner, X: Any, y: Array, groups: Indices | None) -> Fitted:
+    """All rows train, and none calibrates."""
+    learned = learner.learn(X, y, groups)
+    return Fitted(learned, None, len(y), [learned.solution.certificate])
+
+
+def learn_split(
+    learner: BandLearner,
+    X: Any,
+    y: Array,
+    groups: Indices | None,
+    *,
+    kind: type[Calibration],
+    size: float | int,
+) -> Fitted:
+    """Some rows train and the others calibrate: a share of them, or a number."""
+    train, rest = calibration_split(len(y), size, cv=learner.cv, groups=groups, seed=learner.seed)
+    kept = None if groups is None else groups[train]
+    learned = learner.learn(_safe_indexing(X, train), y[train], kept)
+    companion = Companion() if groups is None else Companion(groups[rest])
+    rows = learned.band.at(_safe_indexing(X, rest))
+    calibration = kind.of(rows, y[rest], companion, learner.seed)
+    return Fitted(learned, calibration, len(train), [learned.solution.certificate])
+
+
+def learn_by_folds(
+    learner: BandLearner, X: Any, y: Array, groups: Indices | None, kind: type[Calibration]
+) -> Fitted:
+    """All rows train, and those of each fold calibrate a band that was learned without them."""
+    folds = learner.folds(X, y, groups)
+    check_partition(folds, len(y))
+    held_out, certificates = [], []
+    for train, test in folds:
+        kept = None if groups is None else groups[train]
+        part = learner.learn(_safe_indexing(X, train), y[train], kept)
+        held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
+        certificates.append(part.solution.certificate)
+    learned = learner.learn(X, y, groups)
+    calibration = kind.of_folds(held_out)
+    return Fitted(learned, calibration, len(y), [learned.solution.certificate, *certificates])
+
+
+def status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:
+    """What to warn of if a band was not found, or has no width."""
+    if not proof.status.optimal:
+        yield (
+            ConvergenceWarning,
+            f"the band problem was solved to a gap of {proof.gap:.1e} only: "
+            f"{proof.status.value}; intervals stay valid, but may be wider than need be",
+        )
+    elif proof.status is Status.ZERO_SCALE:
+        yield UserWarning, f"the band has no width: {proof.status.value}"

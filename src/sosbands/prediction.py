@@ -1,0 +1,153 @@
+"""What a fitted band says of new rows: means, scales, intervals, quantiles, extrapolation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from sosbands.conformal import Companion, checked_levels
+from sosbands.learning.encoding import row_blocks
+from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.validation import new_rows
+from sosbands.types import Array
+
+
+class BandPredictions:
+    """The predictions of a `BandRegressor`, which fits and calibrates what they need."""
+
+    band_: FittedBand
+    calibration_: Any  # a Calibration, or None before there are rows
+    symmetric_: bool
+    y_min: float | None
+    y_max: float | None
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """The mean, and the scale if `return_std`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        return_std : bool
+            Also return √f, or (f_low + f_up)/2 for a two-sided band: one number per row that is
+            larger where the mean is less certain, not calibrated.
+
+        Returns
+        -------
+        array of shape (n,), or two of them
+        """
+        check_is_fitted(self)
+        X = new_rows(self, X)
+        if not return_std:
+            return self.band_.mean(X)
+        mean, scale = self.band_.mean_and_scale(X)
+        return mean, scale if scale.ndim == 1 else scale.mean(axis=1)
+
+    def predict_scale(self, X: Any) -> Array:
+        """√f of shape (n,), or f_low and f_up of shape (n, 2) for a two-sided band."""
+        check_is_fitted(self)
+        return self.band_.mean_and_scale(new_rows(self, X))[1]
+
+    def predict_interval(
+        self,
+        X: Any,
+        confidence_level: float | Sequence[float] = 0.9,
+        *,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Array:
+        """Intervals that hold y with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        confidence_level : float or sequence of float
+            In (0, 1). Intervals of several levels are nested.
+        groups, weights : array-like of shape (n,), optional
+            Those of the rows of X, if `conformalize` had them.
+
+        Returns
+        -------
+        array of shape (n, 2), or (n, 2, k) for a sequence of k levels
+            Lower and upper ends, infinite where too few rows calibrate.
+        """
+        check_is_fitted(self)
+        levels, scalar = checked_levels(confidence_level)
+        self._check_calibrated("predict_interval")
+        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
+        X = new_rows(self, X)
+        for note in self.calibration_.notes(levels, companion):
+            warnings.warn(note, stacklevel=2)
+        out = np.empty((X.shape[0], 2, len(levels)))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            out[rows] = self.calibration_.intervals_at(at, levels, companion[rows])
+        out = self._clipped(out)
+        return out[:, :, 0] if scalar else out
+
+    def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
+        """Quantiles of a conformal predictive distribution: m + √f · (quantile of signed scores).
+
+        Quantiles below one half are rounded down in rank and the others up, so that the interval
+        between those of p and 1 − p holds y with probability at least 1 − 2p.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        quantiles : float or sequence of float
+            In (0, 1).
+
+        Returns
+        -------
+        array of shape (n,), or (n, k) for a sequence of k quantiles
+        """
+        check_is_fitted(self)
+        levels, scalar = checked_levels(quantiles, name="quantiles")
+        self._check_calibrated("predict_quantiles")
+        distribution = self.calibration_.distribution
+        if distribution is None:
+            raise ValueError(
+                "predict_quantiles needs a symmetric band and a plain split calibration, got "
+                f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
+                'band=KernelBand(symmetric=True) and calibration="split"'
+            )
+        X = new_rows(self, X)
+        for note in distribution.notes(levels, Companion()):
+            warnings.warn(note, stacklevel=2)
+        found = self.band_.at(X).family.quantiles(levels, distribution.quantiles(levels))
+        out = self._clipped(found)
+        return out[:, 0] if scalar else out
+
+    def extrapolation(self, X: Any) -> Array:
+        """How far each row is from the pre-training rows, in [0, 1): near 1, the model guesses.
+
+        1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows, in
+        units of twice the distance to the nearest neighbour that 5 % of those rows exceed among
+        themselves; rows that are the same but for a jitter count as one there.
+        """
+        check_is_fitted(self)
+        X = new_rows(self, X)
+        return np.concatenate(
+            [
+                self.band_.extrapolation.share(self.band_.distance(_safe_indexing(X, rows)))
+                for rows in row_blocks(X)
+            ]
+        )
+
+    def _check_calibrated(self, method: str) -> None:
+        if self.calibration_ is None:
+            raise NotFittedError(
+                f"{method} needs calibration rows: call conformalize(X_cal, y_cal) first, "
+                'or fit with calibration="split"'
+            )
+
+    def _clipped(self, values: Array) -> Array:
+        low = -np.inf if self.y_min is None else self.y_min
+        high = np.inf if self.y_max is None else self.y_max
+        return np.clip(values, low, high, out=values)
