@@ -46,67 +46,47 @@ def tune_score(
 ) -> ScoreTuning:
     """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
 
-    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind: a Gaussian process, the
-    spread of a forest, kernel-weighted residuals. Residuals and scales are out of fold, pooled.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Cloned and fitted on every fold.
-    X, y : array-like
-        Pre-training rows; calibration rows must not be among them.
-    bounds : dict of name to (low, high)
-        The positive parameters to tune, searched in logarithms; nested names such as
-        ``"scale__bandwidth"`` work.
-    mean_and_scale : callable, optional
-        (fitted model, X) ↦ mean and scale of every row. Default:
-        ``model.predict(X, return_std=True)``.
-    criterion : {"hsic", "distance_correlation", "mutual_information"}
-    cv : int or splitter
-    max_evaluations : int
-        Settings to try.
-    n_jobs : int, optional
-        Folds in parallel.
-    verbose : int
-        A progress line on standard error if positive.
-
-    Returns
-    -------
-    ScoreTuning
-        With `best_params`, for ``estimator.set_params(**best_params)``.
+    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind. Residuals and scales are
+    out of fold, pooled. `X` and `y` are pre-training rows, without calibration rows; `bounds` name
+    the positive parameters to tune (``"scale__bandwidth": (0.1, 10)``), searched in logarithms;
+    `mean_and_scale` is a function of a fitted model and X, by default
+    ``model.predict(X, return_std=True)``. The `best_params` of the result are for
+    ``estimator.set_params``.
     """
-    y = np.asarray(y, dtype=np.float64)
-    names = list(bounds)
+    y, limits = np.asarray(y, dtype=np.float64), _checked_bounds(bounds)
     if criterion not in get_args(Criterion):
         raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
-    if not names:
-        raise ValueError(f"bounds must name at least one parameter, got {bounds!r}")
     if max_evaluations < 1:
         raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
-    limits = [_checked_bounds(name, bounds[name]) for name in names]
-    evaluate = mean_and_scale or _predicted_std
     folds = list(check_cv(cv).split(X, y))
     progress = Progress(max_evaluations, "tuning", verbose > 0)
     trials: list[tuple[dict[str, float], float]] = []
     with Parallel(n_jobs=n_jobs) as parallel:
 
         def gain(logarithms: Array) -> float:
-            params = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
-            model = clone(estimator).set_params(**params)
-            parts = parallel(delayed(_held_out)(model, X, y, fold, evaluate) for fold in folds)
+            params = dict(zip(bounds, np.exp(logarithms).tolist(), strict=True))
+            model, told = clone(estimator).set_params(**params), mean_and_scale or _predicted_std
+            parts = parallel(delayed(_held_out)(model, X, y, fold, told) for fold in folds)
             sizes, scales = (np.concatenate(column) for column in zip(*parts, strict=True))
             trials.append((params, dependence(criterion, sizes, scales)))
             progress.step()
             return trials[-1][1]
 
-        first = max(max_evaluations // 2, 1)
-        grid = _spread_points(limits, first)
-        values = [gain(point) for point in grid]
-        if max_evaluations > first:
-            climb(gain, grid[int(np.argmax(values))], limits, max_evaluations - first)
+        _search(gain, limits, max_evaluations)
     progress.close()
     best_params, best_criterion = max(trials, key=lambda trial: trial[1])
     return ScoreTuning(tuple(trials), best_params, best_criterion)
+
+
+def _search(
+    gain: Callable[[Array], float], limits: list[tuple[float, float]], evaluations: int
+) -> None:
+    """Points that fill the box first, then a trust-region search from the best of them on."""
+    first = max(evaluations // 2, 1)
+    grid = _spread_points(limits, first)
+    values = [gain(point) for point in grid]
+    if evaluations > first:
+        climb(gain, grid[int(np.argmax(values))], limits, evaluations - first)
 
 
 def _held_out(
@@ -125,11 +105,16 @@ def _predicted_std(model: Any, X: Any) -> tuple[Array, Array]:
     return np.asarray(mean), np.asarray(std)
 
 
-def _checked_bounds(name: str, pair: tuple[float, float]) -> tuple[float, float]:
-    low, high = pair
-    if not 0 < low < high < np.inf:
-        raise ValueError(f"bounds of {name} must satisfy 0 < low < high < inf, got {pair!r}")
-    return float(np.log(low)), float(np.log(high))
+def _checked_bounds(bounds: Mapping[str, tuple[float, float]]) -> list[tuple[float, float]]:
+    """In logarithms."""
+    if not bounds:
+        raise ValueError(f"bounds must name at least one parameter, got {bounds!r}")
+    for name, (low, high) in bounds.items():
+        if not 0 < low < high < np.inf:
+            raise ValueError(
+                f"bounds of {name} must satisfy 0 < low < high < inf, got {(low, high)!r}"
+            )
+    return [(float(np.log(low)), float(np.log(high))) for low, high in bounds.values()]
 
 
 def _spread_points(limits: Sequence[tuple[float, float]], count: int) -> Array:

@@ -12,8 +12,8 @@ from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import ascent
 from sosbands.core.solvers.accelerated import Accelerated
-from sosbands.core.solvers.solution import Status
 from sosbands.core.solvers.sdp import SDP
+from sosbands.core.solvers.solution import Status
 
 KINDS = list(product((True, False), (True, False), (1.0, 0.8)))
 every_kind = pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from sosbands import datasets
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.primal import evaluate
 from sosbands.core.problem import BandProblem
-from sosbands.core.solvers.solution import Status
 from sosbands.core.solvers.sdp import SDP
+from sosbands.core.solvers.solution import Status
 
 KINDS = list(product((True, False), (True, False), (1.0, 0.8)))
 every_kind = pytest.mark.parametrize(
