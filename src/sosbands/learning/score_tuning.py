@@ -15,6 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from sosbands.learning.cross_fitting import Criterion, dependence
+from sosbands.learning.parameters import check_choice
 from sosbands.learning.progress import Progress
 from sosbands.learning.search import climb
 from sosbands.types import Array, Indices
@@ -47,35 +48,42 @@ def tune_score(
     """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
 
     The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind. Residuals and scales are
-    out of fold, pooled. `X` and `y` are pre-training rows, without calibration rows; `bounds` name
-    the positive parameters to tune (``"scale__bandwidth": (0.1, 10)``), searched in logarithms;
-    `mean_and_scale` is a function of a fitted model and X, by default
-    ``model.predict(X, return_std=True)``. The `best_params` of the result are for
-    ``estimator.set_params``.
+    out of fold, pooled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned and fitted on every fold, in parallel by `n_jobs`; folds are those of `cv`.
+    X, y : array-like
+        Pre-training rows; calibration rows must not be among them.
+    bounds : dict of name to (low, high)
+        The positive parameters to tune, searched in logarithms; ``"scale__bandwidth"`` works.
+    mean_and_scale : callable, optional
+        (fitted model, X) ↦ mean and scale. Default: ``model.predict(X, return_std=True)``.
+    criterion : {"hsic", "distance_correlation", "mutual_information"}
+    max_evaluations : int
+        Settings to try; a progress line on standard error counts them if `verbose`.
     """
-    y, limits = np.asarray(y, dtype=np.float64), _checked_bounds(bounds)
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
+    limits = _checked_bounds(bounds)
+    check_choice("criterion", criterion, get_args(Criterion))
     if max_evaluations < 1:
         raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
-    folds = list(check_cv(cv).split(X, y))
+    y, told = np.asarray(y, dtype=np.float64), mean_and_scale or _predicted_std
+    folds, trials = list(check_cv(cv).split(X, y)), list[tuple[dict[str, float], float]]()
     progress = Progress(max_evaluations, "tuning", verbose > 0)
-    trials: list[tuple[dict[str, float], float]] = []
     with Parallel(n_jobs=n_jobs) as parallel:
 
         def gain(logarithms: Array) -> float:
             params = dict(zip(bounds, np.exp(logarithms).tolist(), strict=True))
-            model, told = clone(estimator).set_params(**params), mean_and_scale or _predicted_std
+            model = clone(estimator).set_params(**params)
             parts = parallel(delayed(_held_out)(model, X, y, fold, told) for fold in folds)
-            sizes, scales = (np.concatenate(column) for column in zip(*parts, strict=True))
-            trials.append((params, dependence(criterion, sizes, scales)))
+            trials.append((params, dependence(criterion, *np.concatenate(parts, axis=1))))
             progress.step()
             return trials[-1][1]
 
         _search(gain, limits, max_evaluations)
     progress.close()
-    best_params, best_criterion = max(trials, key=lambda trial: trial[1])
-    return ScoreTuning(tuple(trials), best_params, best_criterion)
+    return ScoreTuning(tuple(trials), *max(trials, key=lambda trial: trial[1]))
 
 
 def _search(
