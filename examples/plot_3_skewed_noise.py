@@ -8,7 +8,7 @@ wide on the empty side as on the other; a two-sided band learns each side for it
 
 import matplotlib.pyplot as plt
 
-from sosbands import BandDisplay, BandRegressor
+from sosbands import BandDisplay, BandRegressor, KernelBand
 from sosbands.datasets import case
 from sosbands.metrics import interval_score
 

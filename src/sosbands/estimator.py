@@ -172,7 +172,8 @@ class BandRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             inner = [name for name in params if name.startswith(f"{part}__")]
             if inner and params.get(part, getattr(self, part)) is None:
                 raise ValueError(
-                    f"{inner[0]} is a parameter of {part}, which is None: pass {part}={default} first"
+                    f"{inner[0]} is a parameter of {part}, which is None: pass "
+                    f"{part}={default} first"
                 )
         super().set_params(**params)
         return self

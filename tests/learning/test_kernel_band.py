@@ -230,7 +230,7 @@ def test_a_joint_mean_has_the_units_of_its_band(standardize):
     mean, band = KernelMean(standardize=not standardize), KernelBand(standardize=standardize)
     model = BandRegressor(mean, band=band, random_state=0)
     with pytest.raises(
-        ValueError, match="needs a mean in the units of the band, .* set both alike"
+        ValueError, match=r"needs a mean in the units of the band, .* set both alike"
     ):
         model.set_params(band__joint_mean=True).fit(*wave())
     model.set_params(band__joint_mean=False, band__lengthscale=1.0).fit(*wave())

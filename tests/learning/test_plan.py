@@ -99,8 +99,8 @@ def test_neighbours_are_not_more_than_the_rows_of_a_fold():
 
 
 def test_every_kernel_and_every_solver_has_a_name():
-    assert KERNELS == {"gaussian": Gaussian, "matern": Matern}
-    assert SOLVERS == {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}
+    assert {"gaussian": Gaussian, "matern": Matern} == KERNELS
+    assert {"newton": Newton, "accelerated": Accelerated, "sdp": SDP} == SOLVERS
     for name, kind in KERNELS.items():
         made = rules(kernel=name, offset=0.5).kernel((1.0, 2.0))
         assert isinstance(made, kind)

@@ -9,7 +9,9 @@ from sosbands.learning.plan import Rules
 from sosbands.learning.scale_rows import ScaleRows, plain
 
 
-def rows(n=60, columns=2, process=None, n_inputs=None, weights=None, own_mean=True, **parameters):
+def rows(
+    n=60, columns=2, *, process=None, n_inputs=None, weights=None, own_mean=True, **parameters
+):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(n, columns))
     return ScaleRows(

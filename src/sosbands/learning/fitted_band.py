@@ -92,7 +92,7 @@ class FittedBand:
         return self.family_and_inputs(X)[0]
 
     def family_and_inputs(self, X: Any) -> tuple[IntervalFamily, Array]:
-        """The nested intervals, and the inputs in units in which one bandwidth suits all columns."""
+        """The nested intervals, and inputs in units in which one bandwidth suits all columns."""
         with few_threads(X.shape[0]):
             B = self.encoding(X)
             mean, scale = self._mean_and_scale(X, B)

@@ -90,12 +90,11 @@ def _most_telling_column(model: BandRegressor, X: Any) -> int:
             "with a band_transformer the inputs of the scale are not columns of X: choose the "
             "column to draw over with feature="
         )
-    B = inputs(X)
-    d = B.shape[1]
-    # Beyond the d inputs, θᶠ may have entries for the prediction and for the difficulty.
-    lengthscales = np.ravel(model.lengthscale_)[:d]
-    if not model.standardize:
-        spread = B.std(axis=0)
+    seen = model.band_.scale_inputs.inputs
+    # Beyond these inputs, θᶠ may have entries for the prediction and for the difficulty.
+    lengthscales = np.ravel(model.lengthscale_)[: len(seen.columns)]
+    if model.band is not None and not model.band.standardize:
+        spread = seen(inputs(X)).std(axis=0)
         lengthscales = lengthscales / np.where(spread > 0, spread, np.finfo(float).tiny)
-    place = int(np.argmin(lengthscales)) if len(lengthscales) == d else 0
+    place = int(seen.columns[np.argmin(lengthscales)])
     return place if inputs.positions is None else inputs.positions[place]

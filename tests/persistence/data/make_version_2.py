@@ -1,6 +1,6 @@
-"""Write the model files of format version 1 and what their models predict, beside this script.
+"""Write the model files of format version 2 and what their models predict, beside this script.
 
-To be run once for each release that still writes version 1, and never after: the files stay as
+To be run once for each release that still writes version 2, and never after: the files stay as
 proof that later versions read them.
 """
 
@@ -36,10 +36,11 @@ def write(name: str, model: sosbands.BandRegressor, rows: np.ndarray) -> None:
 def main() -> None:
     X, y = case(1).sample(120, random_state=0)
     rows = np.linspace(X.min(), X.max(), 10)[:, None]
-    write("version-1", sosbands.BandRegressor(random_state=0).fit(X, y), rows)
+    write("version-2", sosbands.BandRegressor(random_state=0).fit(X, y), rows)
     trees = HistGradientBoostingRegressor(max_iter=5, random_state=0)
-    around = sosbands.BandRegressor(trees, max_rank=20, random_state=0)
-    write("version-1-boosting", around.fit(X, y), rows)
+    band = sosbands.KernelBand(max_rank=20)
+    around = sosbands.BandRegressor(trees, band=band, random_state=0)
+    write("version-2-boosting", around.fit(X, y), rows)
 
 
 if __name__ == "__main__":
