@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from sosbands import BandRegressor, KernelBand, Newton
+from sosbands import BandRegressor, KernelBand, KernelMean, Newton
 from sosbands.metrics import coverage
 from tests.regressors import regressor
 
@@ -446,6 +446,18 @@ def test_a_frame_without_numbers_needs_a_transformer():
         model.fit(table, y)
     model.set_params(band_transformer=OneHotEncoder(sparse_output=False, drop="first"))
     assert np.all(np.isfinite(model.fit(table, y).predict_interval(table)))
+
+
+@pytest.mark.parametrize("estimator", [None, KernelMean(), KernelMean(lengthscale=1.0)])
+def test_a_kernel_mean_has_to_see_all_columns(estimator):
+    X, y = rows()
+    table = pd.DataFrame(X, columns=["a", "b"])
+    model = BandRegressor(estimator, band=KernelBand(lengthscale=1.0), random_state=0)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        model.fit(table.assign(kind="red"), y)
+    assert_array_equal(
+        model.fit(table, y).predict_interval(table), model.fit(X, y).predict_interval(X)
+    )
 
 
 # Parameters

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sosbands import BandRegressor
+from sosbands import BandRegressor, KernelBand
 from tests.regressors import regressor
 
 CHEAP = {"symmetric": True, "lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
@@ -53,6 +53,9 @@ def test_a_clone_has_the_parameters_but_not_what_was_learned():
     copy = clone(model)
     parameters, copied = model.get_params(deep=False), copy.get_params(deep=False)
     assert isinstance(copied.pop("estimator"), Ridge)
+    band = copied.pop("band")
+    assert band is not parameters["band"]
+    assert band.get_params() == parameters.pop("band").get_params()
     parameters.pop("estimator")
     assert copied == parameters
     assert not [name for name in vars(copy) if name.endswith("_") or name.startswith("_")]
@@ -60,10 +63,12 @@ def test_a_clone_has_the_parameters_but_not_what_was_learned():
 
 
 def test_parameters_are_stored_untouched_and_set_by_name():
-    lengthscale, inner = [1.0, 2.0], Ridge()
-    model = BandRegressor(inner, lengthscale=lengthscale)
-    assert model.lengthscale is lengthscale
+    band, inner = KernelBand(lengthscale=[1.0, 2.0]), Ridge()
+    model = BandRegressor(inner, band=band)
+    assert model.band is band
     assert model.estimator is inner
+    model.set_params(band__lengthscale=3.0)
+    assert model.get_params()["band__lengthscale"] == band.lengthscale == 3.0
     model.set_params(estimator__alpha=7.0, calibration="cv+")
     assert model.get_params()["estimator__alpha"] == inner.alpha == 7.0
     assert model.calibration == "cv+"

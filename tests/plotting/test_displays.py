@@ -196,6 +196,17 @@ def test_the_most_telling_input_does_not_depend_on_its_units():
     assert BandDisplay.from_estimator(model, X).feature_name == "x2"
 
 
+@pytest.mark.parametrize("constant", [0, 1, 2])
+def test_the_most_telling_input_is_found_beside_a_constant_one(constant):
+    X, y = three_inputs(150, 0)
+    wide = np.insert(X[:, 1:], constant, 7.0, axis=1)
+    model = fixed(lengthscale=(9.0, 1.0)).fit(X[:, 1:], y)
+    given = list(np.insert([9.0, 1.0], constant, 1e-3))
+    beside = fixed(lengthscale=given).fit(wide, y)
+    assert beside.lengthscale_ == model.lengthscale_
+    assert BandDisplay.from_estimator(beside, wide).feature_name == f"x{1 + (constant < 2)}"
+
+
 @pytest.mark.parametrize(("feature", "place"), [("dose", 1), (1, 1), (-3, 0)])
 def test_a_feature_is_chosen_by_name_or_by_position(several_inputs, feature, place):
     model, X, y = several_inputs

@@ -38,7 +38,8 @@ def main() -> None:
     rows = np.linspace(X.min(), X.max(), 10)[:, None]
     write("version-1", sosbands.BandRegressor(random_state=0).fit(X, y), rows)
     trees = HistGradientBoostingRegressor(max_iter=5, random_state=0)
-    around = sosbands.BandRegressor(trees, max_rank=20, random_state=0)
+    band = sosbands.KernelBand(max_rank=20)
+    around = sosbands.BandRegressor(trees, band=band, random_state=0)
     write("version-1-boosting", around.fit(X, y), rows)
 
 

@@ -36,8 +36,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from sosbands import BandRegressor, Newton
-from tests.regressors import regressor
+from sosbands import BandRegressor, KernelBand, KernelMean, Newton
 
 N = 48
 _rng = np.random.default_rng(0)
@@ -49,13 +48,10 @@ FRAME = pd.DataFrame(X, columns=["a", "b"]).assign(
 MIXED = FRAME.assign(kind=FRAME["kind"].astype(object))
 FAST = {
     "lengthscale": 1.0,
-    "mean_lengthscale": 1.0,
     "width_weight": 20.0,
     "symmetric": True,
     "max_rank": 6,
     "difficulty": None,
-    "cv": 2,
-    "random_state": 0,
 }
 ENCODER = make_column_transformer(
     (OneHotEncoder(handle_unknown="ignore"), ["kind"]), remainder="passthrough"
@@ -64,7 +60,12 @@ _BOOSTING = {"max_iter": 2, "min_samples_leaf": 3, "max_leaf_nodes": 4, "random_
 
 
 def band(estimator: Any = None, **parameters: Any) -> BandRegressor:
-    return regressor(estimator, **{**FAST, **parameters})
+    """A quick band; parameters that are not a `KernelBand`'s are the regressor's."""
+    names = KernelBand().get_params()
+    of_band = {name: parameters.pop(name) for name in list(parameters) if name in names}
+    mean = KernelMean(lengthscale=1.0) if estimator is None else estimator
+    fast = KernelBand(**{**FAST, **of_band})
+    return BandRegressor(mean, band=fast, **{"cv": 2, "random_state": 0, **parameters})
 
 
 def conformalized(**companions: Any) -> BandRegressor:
@@ -80,7 +81,7 @@ KERNEL_BANDS: dict[str, Callable[[], Any]] = {
     "groups": lambda: conformalized(groups=["u", "v"] * 12),
     "weights": lambda: conformalized(weights=np.linspace(1, 2, 24)),
     "clustered": lambda: band(cv=GroupKFold(2)).fit(X, y, groups=np.arange(N) % 12),
-    "tuned": lambda: regressor(max_rank=6, random_state=0).fit(X, y),
+    "tuned": lambda: BandRegressor(band=KernelBand(max_rank=6), random_state=0).fit(X, y),
     "transformer": lambda: band(band_transformer=ENCODER).fit(MIXED, y),
     "difficulty": lambda: band(Ridge(), difficulty=KNeighborsRegressor(3)).fit(X, y),
     "a solver": lambda: band(solver=Newton(tol=1e-3), y_min=-9.0).fit(X, y),
