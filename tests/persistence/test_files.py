@@ -427,7 +427,7 @@ def test_only_fitted_estimators_are_saved(tmp_path):
 
 def test_a_text_as_trusted_is_refused(tmp_path):
     with pytest.raises(ValueError, match="list of dotted names"):
-        sosbands.load(FIXTURE / "version-2.skops", trusted="os.system")
+        sosbands.load(FIXTURE / "version-1.skops", trusted="os.system")
 
 
 def test_metadata_is_described_without_the_model(tmp_path):
@@ -550,7 +550,7 @@ def test_the_page_on_files_lists_every_estimator():
     assert [name for name in ours if f"`{name}`" not in page] == []
 
 
-@pytest.mark.parametrize("name", ["version-2", "version-2-boosting"])
+@pytest.mark.parametrize("name", ["version-1", "version-1-boosting"])
 def test_files_of_version_2_stay_readable(name):
     told = json.loads((FIXTURE / f"{name}.json").read_text())
     with warnings.catch_warnings():
