@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
@@ -18,8 +19,8 @@ _BLOCK_ROWS = 1 << 15
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a DataFrame, of pandas or polars."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
+    """Whether X is a data frame in memory, of pandas, polars, pyarrow or another library."""
+    return bool(nw.dependencies.is_into_dataframe(X))
 
 
 def row_blocks(X: Any) -> Iterator[slice]:
@@ -35,7 +36,7 @@ class BandInputs:
     Attributes
     ----------
     columns : list or None
-        The numeric columns of a DataFrame: their names, or numbers if they have none.
+        The names of the numeric columns of a data frame, if columns have names.
     positions : list of int or None
         Where they are, for rows that come without their names.
     transformer : transformer or None
@@ -53,15 +54,16 @@ class BandInputs:
             return cls(None, None, clone(transformer).fit(X, y))
         if not is_frame(X):
             return cls(None, None, None)
-        columns = _numeric_columns(X)
-        if not columns:
+        frame = _named(X)
+        kinds = [frame[name].dtype for name in frame.columns]
+        places = [at for at, kind in enumerate(kinds) if kind.is_numeric() or kind == nw.Boolean()]
+        if not places:
             raise ValueError(
                 f"X has no numeric columns among {listed(X.columns)}: give a band_transformer that "
                 "makes numbers of them"
             )
-        # The first of several columns of one name.
-        places = {name: at for at, name in reversed(list(enumerate(X.columns)))}
-        return cls(columns, [places[name] for name in columns], None)
+        names = [frame.columns[at] for at in places] if _has_names(X) else None
+        return cls(names, places, None)
 
     def __call__(self, X: Any) -> Array:
         """The numbers, checked."""
@@ -70,25 +72,29 @@ class BandInputs:
             if hasattr(made, "toarray"):
                 made = made.toarray()
             return _finite(made, "what band_transformer makes of X", "impute in band_transformer")
-        if self.columns is None:
+        if self.positions is None:
             return np.asarray(X, dtype=np.float64)
-        if is_frame(X) and all(isinstance(name, str) and name in X for name in self.columns):
-            seen = X[self.columns]
-        else:  # numbers are not names
-            rows = X.iloc if hasattr(X, "iloc") else X if is_frame(X) else np.asarray(X)
-            seen = rows[:, self.positions]
+        if not is_frame(X):
+            seen = np.asarray(X)[:, self.positions]
+        else:
+            frame = _named(X)
+            known = self.columns is not None and set(self.columns) <= set(frame.columns)
+            seen = frame[:, self.columns if known else self.positions].to_numpy()
         advice = "impute them, or give a band_transformer that does"
         return _finite(seen, "the numeric columns of X", advice)
 
 
-def _numeric_columns(X: Any) -> list[Any]:
-    if hasattr(X, "select_dtypes"):
-        return list(X.select_dtypes(["number", "bool"], exclude="timedelta").columns)
-    return [
-        name
-        for name, kind in zip(X.columns, X.dtypes, strict=True)
-        if kind.is_numeric() or str(kind) == "Boolean"
-    ]
+def _has_names(X: Any) -> bool:
+    """Whether columns have names of their own; those of pandas may be numbers, or repeated."""
+    names = list(getattr(X, "columns", ())) if hasattr(X, "set_axis") else []
+    return len(set(names)) == len(names) and all(isinstance(name, str) for name in names)
+
+
+def _named(X: Any) -> Any:
+    """X as narwhals sees it; where columns have no names, their numbers stand for them."""
+    if not _has_names(X):
+        X = X.set_axis([str(at) for at in range(X.shape[1])], axis=1)
+    return nw.from_native(X, eager_only=True)
 
 
 def _finite(values: Any, what: str, advice: str) -> Array:
