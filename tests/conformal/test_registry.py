@@ -5,7 +5,6 @@ import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
-from sosbands import BandRegressor
 from sosbands.cli import commands
 from sosbands.conformal import (
     Calibration,
@@ -25,6 +24,7 @@ from sosbands.conformal.registry import (
 )
 from sosbands.datasets import case
 from sosbands.persistence.listed_types import KINDS
+from tests.regressors import regressor
 
 
 class LargestScore(Calibration):
@@ -45,7 +45,7 @@ def registered(monkeypatch):
 def test_a_calibration_is_added_in_one_place():
     X, y = case(1).sample(60, random_state=0)
     fast = {"lengthscale": 1.0, "width_weight": 10.0, "symmetric": True}
-    model = BandRegressor(calibration="largest", random_state=0, **fast).fit(X, y)
+    model = regressor(calibration="largest", random_state=0, **fast).fit(X, y)
     assert isinstance(model.calibration_, LargestScore)
     mean, scale = model.predict(X, return_std=True)
     q = model.calibration_.scores.max()

@@ -33,7 +33,7 @@ def test_features_reproduce_the_gram_matrix(kernel, n, d):
     X = inputs(n, d)
     made = factorize(kernel, X)
     assert_allclose(made.rows @ made.rows.T, kernel(X, X), atol=1e-8 * kernel.diagonal(X).max())
-    assert_allclose(made.features.transform(X), made.rows, atol=1e-7)
+    assert_allclose(made.features.rows_and_norms(X)[0], made.rows, atol=1e-7)
     assert_allclose(made.squared_norms, (made.rows**2).sum(axis=1))
     assert 0 <= made.trace_residual < 1e-9
 
@@ -41,7 +41,7 @@ def test_features_reproduce_the_gram_matrix(kernel, n, d):
 def test_new_points_have_the_inner_products_of_the_kernel():
     X, new = inputs(300), inputs(40, seed=1)
     made = factorize(Gaussian(0.3), X)
-    gram = made.features.transform(new) @ made.rows.T
+    gram = made.features.rows_and_norms(new)[0] @ made.rows.T
     assert_allclose(gram, Gaussian(0.3)(new, X), atol=1e-4)
 
 
@@ -80,7 +80,7 @@ def test_forms_of_new_points_need_no_features(monkeypatch):
     phi = features.kernel(X, features.landmarks) @ np.linalg.inv(factor).T
     z, R = rng.standard_normal(features.rank), rng.standard_normal((features.rank, 3))
     monkeypatch.setattr(expansions, "_BLOCK_ENTRIES", 64 * 21)  # many blocks
-    assert_allclose(features.transform(X), phi, atol=1e-9)
+    assert_allclose(features.rows_and_norms(X)[0], phi, atol=1e-9)
     assert_allclose(features.expansion(z).sums(X), phi @ z, atol=1e-8)
     squares = np.sum((phi @ R) ** 2, axis=1)
     assert_allclose(features.expansion(R).squares(X), squares, rtol=1e-7)
@@ -90,7 +90,7 @@ def test_few_features_are_the_principal_directions_of_those_of_more_landmarks():
     X, K = inputs(120, 2), Gaussian(0.5)
     made = principal_features(K, X, rank=12)
     assert made.features.rank == 12
-    assert_allclose(made.features.transform(X), made.rows, atol=1e-9)
+    assert_allclose(made.features.rows_and_norms(X)[0], made.rows, atol=1e-9)
     values = np.linalg.eigvalsh(K(X, X))[::-1]
     # No twelve directions leave out less than the eigenvectors of K; these come near it.
     assert values[12:].sum() / 120 <= made.trace_residual + 1e-12

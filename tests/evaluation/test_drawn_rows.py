@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
 
-from sosbands import BandRegressor
 from sosbands.datasets import case
 from sosbands.evaluation import PredictedRows
 from sosbands.evaluation.drawn_rows import DrawnRows, side_by_side
 from sosbands.evaluation.judged_rows import row_sample
+from tests.regressors import regressor
 
 
 @pytest.fixture(scope="module")
 def drawn():
-    model = BandRegressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
+    model = regressor(lengthscale=0.5, width_weight=50.0, symmetric=True, random_state=0)
     model.fit(*case(1).sample(300, random_state=0))
     X, y = case(1).sample(400, random_state=1)
     X[:20] += 5

@@ -79,9 +79,9 @@ def test_a_family_comes_with_inputs_in_units_in_which_one_bandwidth_suits_all():
     X, y = wave()
     X[:, 1] *= 1000
     band = regressor(calibration=None, **FIXED).fit(X, y).band_
-    family, inputs = band.family_and_inputs(X)
+    inputs = band.at(X).local_inputs
     assert_allclose(inputs.std(axis=0), 1)
-    assert_array_equal(band.family(X).lower, family.lower)
+    assert_array_equal(band.at(X).family.lower, band.mean(X))
     assert_allclose(np.sort(band.typical_inputs, axis=0), np.sort(inputs, axis=0))
 
 

@@ -435,7 +435,7 @@ def test_metadata_is_described_without_the_model(tmp_path):
     sosbands.save(band().fit(X, y), tmp_path / "model.skops", metadata=metadata)
     told = describe(tmp_path / "model.skops")
     assert told["metadata"] == metadata
-    assert told["format_version"] == 2
+    assert told["format_version"] == 1
     assert told["model"] == "sosbands.estimator.BandRegressor"
     assert told["foreign_types"] == []
     assert set(told["versions"]) == {"sosbands", "scikit-learn", "numpy", "skops"}

@@ -144,7 +144,7 @@ def test_names_of_columns_and_the_title_are_text(hostile):
 @pytest.mark.parametrize("hostile_text", [*HOSTILE, "{{ 7 * 7 }} {% raw %}"])
 def test_text_of_a_user_is_shown_as_it_is_wherever_it_stands(hostile_text):
     X, y = several(300, 0, d=2, names=(hostile_text, "b"))
-    model = BandRegressor(**QUICK, estimator=Named(hostile_text)).fit(X, y)
+    model = regressor(**QUICK, estimator=Named(hostile_text)).fit(X, y)
     page = Page(render_report(model, *several(200, 1, d=2, names=(hostile_text, "b"))))
     assert len(page.all("script")) == 3
     assert not [tag for tag, _ in page.tags if tag in ("img", "b", "i")]
