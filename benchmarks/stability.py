@@ -1,7 +1,7 @@
 """The same answer everywhere: how far intervals move when nothing that matters has changed.
 
 ``python -m benchmarks stability --data FOLDER`` adds the real sets of the folder to three simulated
-ones; of each at most 2000 rows learn and calibrate. Moves are in widths of the interval. No score
+ones; of each at most 900 rows learn and calibrate. Moves are in widths of the interval. No score
 of a set is looked at but those of the development sets.
 """
 
