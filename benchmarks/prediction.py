@@ -1,7 +1,8 @@
 """Predicting √f at a million rows from 50 features ÷ the kernel evaluations and products it needs.
 
 Case 2 with two inputs. The denominator is `benchmarks.reference.scale`: the kernel evaluations of
-all landmarks behind the features, their product with WR, and the row norms. That the work is done in blocks shows in its memory.
+all landmarks behind the features, their product with WR, and the row norms. That the work is done
+in blocks shows in its memory.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The denominators: what a task cannot do without, in plain NumPy and as fast as NumPy allows.
 
 A Gaussian kernel block is one matrix product and one exponential in place: −‖x − z‖²/2 is the
-product of a row (x, −‖x‖²/2, 1) and a column (z, 1, −‖z‖²/2). Features φ(x) = Wᵀk(P, x) of landmarks
-P are one more product. Blocks of rows stay in the processor's cache. Nothing is searched, checked
-or certified.
+product of a row (x, −‖x‖²/2, 1) and a column (z, 1, −‖z‖²/2). Features φ(x) = Wᵀk(P, x) of
+landmarks P are one more product. Blocks of rows stay in the processor's cache. Nothing is searched,
+checked or certified.
 """
 
 from __future__ import annotations
