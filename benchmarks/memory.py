@@ -39,7 +39,7 @@ def beside_rows_and_result(mode: str) -> Record:
     intervals = model.predict_interval(X, 0.9, **belongings)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    features = model.band_.band.solution.point.basis.scales[0].features.rank
+    landmarks = len(model.band_.functions.scales[0].landmarks)
     return Record(
         f"intervals of {ROWS / 1e6:g} million rows, {mode}: memory beside rows and result",
         (peak - intervals.nbytes) / 2**20,
@@ -47,7 +47,7 @@ def beside_rows_and_result(mode: str) -> Record:
         256.0,
         unit="MB",
         seeds=(0,),
-        notes=f"all allocations together; case 2, d = {DIMENSION}, {features} features, "
+        notes=f"all allocations together; case 2, d = {DIMENSION}, {landmarks} landmarks, "
         f"{CALIBRATION_ROWS} calibration rows",
     )
 

@@ -132,4 +132,4 @@ def slope(times: dict[int, list[float]]) -> float:
 def reference_features(X: Array, made: FeatureRows) -> Array:
     """The denominator for features that are known."""
     found = made.features
-    return reference.features(X, found.landmarks, float(found.kernel.lengthscale), found.factor)
+    return reference.features(X, found.landmarks, float(found.kernel.lengthscale), found.whitening)

@@ -1,7 +1,8 @@
 """Predicting √f at a million rows from 50 features ÷ the kernel evaluations and products it needs.
 
-Case 2 with two inputs. The denominator is `benchmarks.reference.scale`: n × 50 kernel evaluations,
-their product with L⁻ᵀR, and the row norms. That the work is done in blocks shows in its memory.
+Case 2 with two inputs. The denominator is `benchmarks.reference.scale`: the kernel evaluations of
+all landmarks behind the features, their product with WR, and the row norms. That the work is done
+in blocks shows in its memory.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def time_ratio() -> Record:
     for seed in SEEDS:
         solution, X = band(seed), new_rows(seed)
         features, R = solution.point.basis.scales[0].features, solution.point.factors[0]
-        parts = (features.landmarks, float(KERNEL.lengthscale), features.factor, compact(R))
+        parts = (features.landmarks, float(KERNEL.lengthscale), features.whitening, compact(R))
         ranks.append(parts[-1].shape[1])
         times_of_seeds.append(
             alternate(

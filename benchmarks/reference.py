@@ -1,9 +1,9 @@
 """The denominators: what a task cannot do without, in plain NumPy and as fast as NumPy allows.
 
 A Gaussian kernel block is one matrix product and one exponential in place: −‖x − z‖²/2 is the
-product of a row (x, −‖x‖²/2, 1) and a column (z, 1, −‖z‖²/2). The triangular factor enters as a
-product with its inverse, which is faster than a triangular solve. Blocks of rows stay in the
-processor's cache. Nothing is searched, checked or certified.
+product of a row (x, −‖x‖²/2, 1) and a column (z, 1, −‖z‖²/2). Features φ(x) = Wᵀk(P, x) of
+landmarks P are one more product. Blocks of rows stay in the processor's cache. Nothing is searched,
+checked or certified.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ Array = npt.NDArray[np.float64]
 _BLOCK_ENTRIES = 1 << 16
 
 
-def features(X: Array, landmarks: Array, lengthscale: float, factor: Array) -> Array:
-    """K(X, P) L⁻ᵀ: the kernel evaluations and products that features need."""
-    inverse = _inverse_transposed(factor)
-    out = np.empty((len(X), len(landmarks)))
+def features(X: Array, landmarks: Array, lengthscale: float, whitening: Array) -> Array:
+    """K(X, P) W: the kernel evaluations and products that features need."""
+    out = np.empty((len(X), whitening.shape[1]))
     for rows, gram in _kernel_blocks(X, landmarks, lengthscale):
-        np.matmul(gram, inverse, out=out[rows])
+        np.matmul(gram, whitening, out=out[rows])
     return out
 
 
-def scale(X: Array, landmarks: Array, lengthscale: float, factor: Array, R: Array) -> Array:
-    """√f at new rows, f(x) = ‖RᵀL⁻¹k(P, x)‖², with one product per block."""
-    weights = _inverse_transposed(factor) @ R
+def scale(X: Array, landmarks: Array, lengthscale: float, whitening: Array, R: Array) -> Array:
+    """√f at new rows, f(x) = ‖RᵀWᵀk(P, x)‖², with one product per block."""
+    weights = whitening @ R
     out = np.empty(len(X))
     for rows, gram in _kernel_blocks(X, landmarks, lengthscale):
         image = gram @ weights
@@ -57,8 +56,3 @@ def _kernel_blocks(X: Array, landmarks: Array, lengthscale: float) -> Iterator[t
         gram = block[: rows.stop - rows.start]
         np.matmul(left[rows], right, out=gram)
         yield rows, np.exp(gram, out=gram)
-
-
-def _inverse_transposed(factor: Array) -> Array:
-    inverse = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-    return np.ascontiguousarray(inverse.T)

@@ -8,6 +8,7 @@ in SET_UP install things or take minutes: they are not run, and show no output. 
 """
 
 import contextlib
+import importlib
 import io
 import re
 import runpy
@@ -20,11 +21,11 @@ from pathlib import Path
 import pytest
 
 import sosbands
-from sosbands import BandRegressor, datasets, dependence, metrics
+from sosbands import BandRegressor, KernelBand, KernelMean, datasets, dependence, metrics
 from sosbands.cli import commands
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if not {"_build", "generated", "auto_examples"} & {*page.parts}]
 FRAGMENTS = [page for page in PAGES if page.parent.name == "paper"]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
@@ -180,10 +181,35 @@ def test_the_readme_shows_the_comparison_that_is_stored(tmp_path):
     assert "variant" not in script["rewritten"](readme, other)
 
 
-def test_every_parameter_of_the_estimator_is_explained():
+@pytest.mark.parametrize("part", [BandRegressor, KernelBand, KernelMean])
+def test_every_parameter_of_a_model_and_its_parts_is_explained(part):
     settings = (ROOT / "docs" / "settings.md").read_text()
-    parameters = signature(BandRegressor).parameters
-    assert [each for each in parameters if f"`{each}`" not in settings] == []
+    assert [each for each in signature(part).parameters if f"`{each}`" not in settings] == []
+
+
+def test_names_in_the_reference_are_there():
+    listed = re.findall(r"^   ([A-Za-z_][\w.]*)$", (ROOT / "docs" / "api.md").read_text(), re.M)
+    assert len(listed) > 40
+    for each in listed:
+        module, _, attribute = f"sosbands.{each}".rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), each
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_code_that_a_page_quotes_is_there(page):
+    quoted = r"^```\{literalinclude\} (\S+)\n(?::language: python\n)?:pyobject: (\S+)$"
+    for path, part in re.findall(quoted, page.read_text(), re.M):
+        source = (page.parent / path).resolve().relative_to(ROOT / "src").with_suffix("")
+        found = importlib.import_module(".".join(source.parts))
+        for attribute in part.split("."):
+            found = getattr(found, attribute)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_of_the_package_that_a_page_names_are_there(page):
+    folders = "core|conformal|learning|evaluation|plotting|report|persistence|cli"
+    named = re.findall(rf"`((?:{folders})/[\w/]+\.py)`", page.read_text())
+    assert [path for path in named if not (ROOT / "src" / "sosbands" / path).exists()] == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

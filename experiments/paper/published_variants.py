@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 CASES = (1, 2, 3, 4)
 ROWS, MANY_ROWS = 100, 1000
-OFFSET, SOFT, GP_MEAN = {"offset": 1.0}, {"training_coverage": 0.8}, {"kernel_mean": "gp"}
+OFFSET, SOFT = {"band__offset": 1.0}, {"band__training_coverage": 0.8}
+GP_MEAN = {"band__joint_mean": False}
 VARIANTS: dict[str, dict[str, Any]] = {
     "as published": {},
     "with an offset": OFFSET,
     "soft, τ = 0.8": SOFT,
     "mean of the GP": GP_MEAN,
     "all three": {**OFFSET, **SOFT, **GP_MEAN},
-    "θᶠ = 1, not by HSIC": {"lengthscale": 1.0},
+    "θᶠ = 1, not by HSIC": {"band__lengthscale": 1.0},
     f"as published, m = {MANY_ROWS}": {},
 }
 

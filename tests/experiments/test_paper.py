@@ -9,8 +9,9 @@ import pytest
 from experiments import store
 from experiments.discovery import experiments
 from experiments.methods import Fitted
-from experiments.paper import adaptivity, criteria
+from experiments.paper import adaptivity, criteria, published_variants
 from experiments.store import Store
+from sosbands import BandRegressor
 from sosbands.types import Array
 
 MOST_BYTES = 1_000_000
@@ -30,6 +31,15 @@ def test_a_stored_table_can_be_drawn_and_summarised(name: str) -> None:
     drawing = experiment.figure(results)
     assert all(axes.get_xlabel() or axes.get_title() for axes in drawing.axes)
     assert len(experiment.summary(results)) > 0
+
+
+@pytest.mark.parametrize("variant", published_variants.VARIANTS)
+def test_a_variant_of_the_published_form_differs_in_what_it_says(variant: str) -> None:
+    changes = published_variants.VARIANTS[variant]
+    published = BandRegressor.as_published().get_params()
+    found = BandRegressor.as_published(**changes).get_params()
+    differing = {n for n in found if n not in ("band", "estimator") and found[n] != published[n]}
+    assert differing == set(changes)
 
 
 def test_tables_of_the_full_size_are_small() -> None:

@@ -6,6 +6,7 @@ from sklearn.linear_model import LinearRegression
 from sosbands import SDP, Accelerated, Gaussian, KernelBand, Matern, Newton
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.plan import KERNELS, SOLVERS, Rules
+from tests.regressors import regressor
 
 
 def rules(own_mean=True, **parameters):
@@ -167,6 +168,14 @@ def test_a_joint_mean_around_a_model_is_refused():
     assert rules(joint_mean=True).joint
     with pytest.raises(ValueError, match="joint_mean=True learns a kernel mean, but an estimator"):
         rules(own_mean=False, joint_mean=True).check()
+
+
+@pytest.mark.parametrize("kernel", ["cubic", None, Gaussian, Gaussian(1.0)])
+def test_what_is_no_name_of_a_kernel_is_refused(kernel):
+    with pytest.raises(ValueError, match=r"kernel must be one of \('gaussian', 'matern'\), got"):
+        rules(kernel=kernel).check()
+    with pytest.raises(ValueError, match="kernel must be one of"):
+        regressor(kernel=kernel).fit(np.zeros((20, 1)), np.zeros(20))
 
 
 @pytest.mark.parametrize("solver", ["simplex", Newton, None, 3])

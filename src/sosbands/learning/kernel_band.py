@@ -15,7 +15,6 @@ from sosbands.learning.parameters import (
 )
 
 _CHOICES = {
-    "kernel": ("gaussian", "matern"),
     "anisotropy": ("likelihood", "hsic", "none"),
     "criterion": ("hsic", "distance_correlation", "mutual_information"),
     "residual_power": (1, 2),
@@ -176,7 +175,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         return cls(**{**published, **parameters})
 
     def check(self) -> None:
-        """Refuse what means nothing, in one sentence each."""
+        """Refuse what means nothing, in one sentence each; `Rules` knows kernels and solvers."""
         for name, allowed in _CHOICES.items():
             check_choice(name, getattr(self, name), allowed)
         check_switch("symmetric", self.symmetric, "auto")

@@ -13,6 +13,7 @@ import numpy as np
 
 from sosbands.core.kernels import Gaussian, Kernel, Matern
 from sosbands.core.solvers import SDP, Accelerated, Newton, Solver
+from sosbands.learning.checks import check_choice
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.neighbours import NeighbourMean
 
@@ -74,7 +75,8 @@ class Rules:
     own_mean: bool
 
     def check(self) -> None:
-        """Refuse a solver that is none, and a joint mean around a given model."""
+        """Refuse a kernel and a solver that are none, and a joint mean around a given model."""
+        check_choice("kernel", self.band.kernel, tuple(KERNELS))
         self.solver(self.band.tol)
         if self.band.joint_mean and not self.own_mean:
             raise ValueError(
