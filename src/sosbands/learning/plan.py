@@ -13,9 +13,9 @@ import numpy as np
 
 from sosbands.core.kernels import Gaussian, Kernel, Matern
 from sosbands.core.solvers import SDP, Accelerated, Newton, Solver
-from sosbands.learning.checks import check_choice
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.neighbours import NeighbourMean
+from sosbands.learning.parameters import check_choice
 
 SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}
 KERNELS: dict[str, type[Kernel]] = {"gaussian": Gaussian, "matern": Matern}
