@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+
+from sosbands import BandRegressor
+from tests.estimator.models import band, fitted, ranked, wave
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symmetric):
+    X, y = wave(45)
+    settings = {"cv": KFold(3), "symmetric": symmetric, "random_state": 5}
+    model = band(estimator, calibration="cv+", **settings).fit(X, y)
+    new, _ = wave(10, seed=3)
+    lower, upper = [], []
+    for train, test in KFold(3).split(X):
+        part = band(estimator, calibration=None, **settings).fit(X[train], y[train])
+        mean, scale = part.predict(X[test]), part.predict_scale(X[test])
+        centre, wing = part.predict(new), part.predict_scale(new)
+        for i, outcome in enumerate(y[test]):
+            if symmetric:
+                q = np.abs(outcome - mean[i]) / scale[i]
+                lower.append(centre - q * wing)
+                upper.append(centre + q * wing)
+            else:
+                excess = max(mean[i] - scale[i, 0] - outcome, outcome - mean[i] - scale[i, 1])
+                power = len(train) / (len(train) + 200)
+                q = excess * (wing.mean(axis=1) / scale[i].mean()) ** power
+                lower.append(centre - wing[:, 0] - q)
+                upper.append(centre + wing[:, 1] + q)
+    centre, wing = model.predict(new), model.predict_scale(new)
+    if not symmetric:
+        centre = centre + (wing[:, 1] - wing[:, 0]) / 2
+    for level in (0.3, 0.9):
+        low = -np.array([ranked(-column, level) for column in np.transpose(lower)])
+        high = np.array([ranked(column, level) for column in np.transpose(upper)])
+        expected = np.minimum(low, centre), np.maximum(high, centre)
+        assert_allclose(model.predict_interval(new, level), np.transpose(expected), rtol=1e-9)
+
+
+def test_tuning_and_scaling_of_a_plus_fold_do_not_see_the_fold():
+    X, y = wave(30)
+    model = BandRegressor(calibration="cv+", cv=KFold(2), random_state=0)
+    X[3], y[3] = 50.0, 1e3  # in the first fold, with the largest score
+    before = model.fit(X, y).calibration_.scores_by_fold[0]
+    X[3], y[3] = 70.0, 9e3
+    after = model.fit(X, y).calibration_.scores_by_fold[0]
+    assert_allclose(after[:-1], before[:-1], rtol=1e-9)
+    assert after[-1] > 2 * before[-1]
+
+
+def test_every_row_trains_and_calibrates_a_plus_model():
+    X, y = wave(50)
+    model = band(calibration="cv+", cv=4).fit(X, y)
+    assert sum(map(len, model.calibration_.scores_by_fold)) == 50
+    intervals = model.predict_interval(X, [0.02, 0.5, 0.9])
+    mean = model.predict(X)[:, None]
+    assert np.all((intervals[:, 0] <= mean) & (mean <= intervals[:, 1]))
+    whole = band(calibration=None, cv=4).fit(X, y)
+    assert_array_equal(model.predict(X), whole.predict(X))
+    with pytest.warns(UserWarning, match="needs at least 99 calibration rows"):
+        assert np.all(np.isinf(model.predict_interval(X, 0.99)))
+
+
+def test_a_plus_model_may_be_calibrated_like_any_other():
+    X, y = wave(60, seed=1)
+    new, outputs = wave(40, seed=2)
+    model = band(calibration="cv+", cv=3).fit(X, y)
+    with pytest.raises(ValueError, match=r'"cv\+" has no rows to add to'):
+        model.partial_conformalize(new, outputs)
+    expected = fitted(cv=3).conformalize(new, outputs).predict_interval(new)
+    assert_array_equal(model.conformalize(new, outputs).predict_interval(new), expected)

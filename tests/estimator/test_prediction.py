@@ -1,0 +1,172 @@
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LinearRegression, Ridge
+
+from sosbands.learning import encoding
+from tests.estimator.models import INF, LEVELS, MODES, band, fitted, quiet, wave
+
+
+@pytest.mark.parametrize("calibration", MODES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_levels_may_come_in_any_form_and_are_nested(symmetric, calibration):
+    X, y = wave()
+    model = band(symmetric=symmetric, calibration=calibration, cv=3).fit(X, y)
+    levels = [0.9, 0.05, 0.5, 0.95]
+    together = quiet(lambda: model.predict_interval(X, levels))
+    assert together.shape == (80, 2, 4)
+    for j, level in enumerate(levels):
+        assert_array_equal(
+            quiet(lambda level=level: model.predict_interval(X, level)), together[:, :, j]
+        )
+    assert model.predict_interval(X, [0.5]).shape == (80, 2, 1)
+    for same in (np.array(0.5), np.float64(0.5), np.float32(0.5)):
+        assert_array_equal(model.predict_interval(X, same), together[:, :, 2])
+    assert_array_equal(model.predict_interval(X, (0.5,)), together[:, :, [2]])
+    low, high = np.moveaxis(together[:, :, np.argsort(levels)], 1, 0)
+    assert np.all(np.diff(low, axis=1) <= 0)
+    assert np.all(np.diff(high, axis=1) >= 0)
+    assert np.all(low <= high)
+
+
+def test_quantiles_are_ranked_signed_scores():
+    X, y = wave(29, seed=2)
+    model = fitted().conformalize(X, y)
+    mean, scale = model.predict(X, return_std=True)
+    scores = np.sort((y - mean) / scale)
+    # 0.1·30 = 3, 0.42·30 = 12.6 (down), 0.5·30 = 15, 0.58·30 = 17.4 (up), 0.9·30 = 27.
+    places = [2, 11, 14, 17, 26]
+    quantiles = model.predict_quantiles(X, [0.1, 0.42, 0.5, 0.58, 0.9])
+    assert_allclose(quantiles, mean[:, None] + scale[:, None] * scores[places], rtol=1e-12)
+    assert_array_equal(model.predict_quantiles(X, 0.9), quantiles[:, 4])
+    assert np.all(np.diff(quantiles, axis=1) >= 0)
+
+
+def test_quantiles_beyond_the_rows_are_infinite():
+    X, y = wave(9, seed=2)
+    model = fitted().conformalize(X, y)
+    assert_array_equal(quiet(lambda: model.predict_quantiles(X[:1], [0.05, 0.95])), [[-INF, INF]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X, y: band(symmetric=False).fit(X, y),
+        lambda X, y: band(calibration="cv+", cv=3).fit(X, y),
+        lambda X, y: band(calibration="localized").fit(X, y),
+        lambda X, y: band().fit(X, y).conformalize(X, y, groups=[0] * len(y)),
+        lambda X, y: band().fit(X, y).conformalize(X, y, weights=[1] * len(y)),
+    ],
+)
+def test_quantiles_need_a_symmetric_band_and_one_split(make):
+    X, y = wave(40)
+    with pytest.raises(ValueError, match="needs a symmetric band and a plain split"):
+        make(X, y).predict_quantiles(X, 0.5)
+
+
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_extrapolation_is_zero_on_training_rows_and_near_one_far_away(columns, estimator):
+    X, y = wave(60, columns=columns)
+    model = band(estimator, calibration=None).fit(X, y)
+    assert_allclose(model.extrapolation(X), 0, atol=1e-12)
+    values = model.extrapolation(np.linspace(1, 4, 30)[:, None] * np.ones(columns))
+    assert np.all((values >= 0) & (values <= 1))
+    assert np.all(np.diff(values) >= 0)
+    assert values[-1] > 0.99
+    assert model.extrapolation(np.full((1, columns), 1e200)) == 1
+    inside = wave(200, seed=8, columns=columns)[0]
+    assert np.median(model.extrapolation(inside)) < 0.3
+
+
+def test_extrapolation_does_not_depend_on_units_and_bears_duplicates():
+    X, y = wave(60, columns=2)
+    moved = 5 + X * [1e-3, 1e4]
+    assert_allclose(
+        band(calibration=None).fit(X, y).extrapolation(2 * X),
+        band(calibration=None).fit(moved, y).extrapolation(5 + 2 * X * [1e-3, 1e4]),
+        atol=1e-8,
+    )
+    doubled = np.repeat(X[:30], 2, axis=0)
+    values = band(calibration=None).fit(doubled, y).extrapolation(np.vstack([X, 50 + X]))
+    assert np.all((values >= 0) & (values <= 1))
+    assert values[60:].min() > 0.99
+
+
+@pytest.mark.parametrize("calibration", MODES)
+def test_intervals_are_cut_to_what_is_possible(calibration):
+    X, y = wave()
+    settings = {"calibration": calibration, "cv": 3}
+    free = quiet(lambda: band(**settings).fit(X, y).predict_interval(X, [0.5, 0.99]))
+    low, high = y.min(), y.max()
+    for limits in ({"y_min": low}, {"y_max": high}, {"y_min": low, "y_max": high}):
+        model = band(**settings, **limits).fit(X, y)
+        cut = quiet(lambda model=model: model.predict_interval(X, [0.5, 0.99]))
+        expected = np.clip(free, limits.get("y_min", -INF), limits.get("y_max", INF))
+        assert_array_equal(cut, expected)
+    quantiles = band(y_min=low, y_max=high).fit(X, y)
+    q = quiet(lambda: quantiles.predict_quantiles(X, [0.001, 0.999]))
+    assert_array_equal(q, [[low, high]] * 80)
+
+
+@pytest.mark.parametrize("calibration", MODES)
+def test_tables_in_pieces_get_the_same_answers(calibration, monkeypatch):
+    X, y = wave()
+    model = band(calibration=calibration, cv=3).fit(X, y)
+    new = np.linspace(-1, 2, 50)[:, None]
+    at_once, far = model.predict_interval(new, LEVELS), model.extrapolation(new)
+    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 7)
+    assert_allclose(model.predict_interval(new, LEVELS), at_once, rtol=1e-10)
+    assert_allclose(model.extrapolation(new), far, rtol=1e-10)
+
+
+@pytest.mark.parametrize("calibration", MODES)
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_memory_does_not_grow_with_the_table(calibration, estimator):
+    X, y = wave(300)
+    model = band(estimator, calibration=calibration, cv=3).fit(X, y)
+    if calibration != "cv+":
+        model.conformalize(X, y)
+    new = np.random.default_rng(0).uniform(size=(200_000, 1))  # times 300 rows: 480 MB
+    tracemalloc.start()
+    intervals = model.predict_interval(new)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert intervals.shape == (200_000, 2)
+    assert peak - intervals.nbytes < 128e6
+
+
+FORKED = """
+import multiprocessing, sys, warnings
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sosbands import BandRegressor, KernelBand
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 6))
+y = X[:, 0] + rng.normal(size=400) * (1 + np.abs(X[:, 1]))
+band = KernelBand(lengthscale=1.0, width_weight=10.0)
+for mean in (Ridge(), HistGradientBoostingRegressor(max_iter=5)):
+    model = BandRegressor(mean, band=band, random_state=0).fit(X, y)
+    model.predict_interval(X)
+    fork = multiprocessing.get_context("fork")
+    child = fork.Process(target=model.predict_interval, args=(X[:1],))
+    child.start()
+    child.join(60)
+    if child.exitcode != 0:
+        child.kill()
+        sys.exit(f"{type(mean).__name__}: {child.exitcode}")
+"""
+
+
+def test_a_forked_process_predicts(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    ended = subprocess.run([sys.executable, "-c", FORKED], check=False)
+    assert ended.returncode == 0
