@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
+from sosbands.conformal import SplitCalibration
 from tests.estimator.models import MODES, band, wave
 
 
