@@ -60,7 +60,7 @@ class Rows:
     unit: float = 1.0
 
     @classmethod
-    def of(cls, X: Array, y: Array, seed: int, most: int = 900) -> Rows:
+    def of(cls, X: Array, y: Array, seed: int, most: int = 500) -> Rows:
         """At most so many rows learn and calibrate; a fifth as many are new."""
         # Numbers of 32 bits, so that they can be given in 32 bits as well.
         X, y = X.astype(np.float32).astype(float), y.astype(np.float32).astype(float)

@@ -161,7 +161,9 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         HSIC for every θᶠ. `parameters` change that: ``band__training_coverage=0.8``.
         """
         published = cls(
-            KernelMean(standardize=False), band=KernelBand.as_published(), calibration_size=0.5
+            KernelMean(spread=None, standardize=False),
+            band=KernelBand.as_published(),
+            calibration_size=0.5,
         )
         return published.set_params(**parameters)
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sosbands.learning.gaussian_process import fit_gaussian_process
-from sosbands.learning.parameters import check_lengthscale, check_switch, seed_of
+from sosbands.learning.parameters import check_lengthscale, check_number, check_switch, seed_of
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array, Folds
 
@@ -18,8 +18,8 @@ from sosbands.types import Array, Folds
 class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """The mean of a Gaussian process with a nugget: step 1 of the paper's algorithm 1.
 
-    Lengthscales and nugget are those of maximum likelihood, by a dense or a low-rank evidence. It
-    knows its predictions without each row in closed form, so that a band around it needs no
+    Lengthscales and nugget are the most likely ones, by a dense or a low-rank evidence. It knows
+    its predictions without each row in closed form, so that a band around it needs no
     cross-fitting.
 
     Parameters
@@ -28,6 +28,10 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         θᵐ, one for all inputs or one for each; "likelihood" finds it.
     isotropic : bool
         Whether "likelihood" finds one common θᵐ.
+    spread : float or None
+        How much inputs are thought to differ: the standard deviation a priori of log θᵐ, around √d.
+        None: nothing is thought, as in the paper. The likelihood of many lengthscales has no clear
+        maximum: without it, rounding decides where a search among them ends.
     standardize : bool
         Whether inputs and output have mean zero and variance one first; lengthscales are in these
         units.
@@ -55,11 +59,13 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         lengthscale: Any = "likelihood",
         isotropic: bool = False,
+        spread: float | None = 1.0,
         standardize: bool = True,
         random_state: Any = None,
     ) -> None:
         self.lengthscale = lengthscale
         self.isotropic = isotropic
+        self.spread = spread
         self.standardize = standardize
         self.random_state = random_state
 
@@ -69,6 +75,8 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_lengthscale("lengthscale", self.lengthscale, ("likelihood",))
         for name in ("isotropic", "standardize"):
             check_switch(name, getattr(self, name))
+        if self.spread is not None:
+            check_number("spread", self.spread, positive=True)
         outputs = np.asarray(outputs, dtype=np.float64)
         known = None if isinstance(self.lengthscale, str) else self.lengthscale
         self._inputs = VaryingInputs.of(rows, active=self.standardize)
@@ -79,6 +87,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._outputs(outputs),
             lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
+            spread=self.spread if known is None else None,
             random_state=self._seed,
         )
         return self
