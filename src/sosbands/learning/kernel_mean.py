@@ -14,6 +14,9 @@ from sosbands.learning.parameters import check_lengthscale, check_number, check_
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array, Folds
 
+# Fewer rows for each input cannot tell lengthscales apart; set by the stability with 100 inputs.
+_ROWS_FOR_AN_INPUT = 10
+
 
 class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """The mean of a Gaussian process with a nugget: step 1 of the paper's algorithm 1.
@@ -31,7 +34,8 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     spread : float or None
         How much inputs are thought to differ: the standard deviation a priori of log θᵐ, around √d.
         None: nothing is thought, as in the paper. The likelihood of many lengthscales has no clear
-        maximum: without it, rounding decides where a search among them ends.
+        maximum: without it, rounding decides where a search among them ends. Less than ten rows
+        for each input make it smaller.
     standardize : bool
         Whether inputs and output have mean zero and variance one first; lengthscales are in these
         units.
@@ -87,10 +91,14 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._outputs(outputs),
             lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
-            spread=self.spread if known is None else None,
+            spread=self._prior_spread(*rows.shape) if known is None else None,
             random_state=self._seed,
         )
         return self
+
+    def _prior_spread(self, n: int, d: int) -> float | None:
+        few = min(1.0, float(np.sqrt(n / (_ROWS_FOR_AN_INPUT * d))))
+        return None if self.spread is None else few * self.spread
 
     def predict(self, X: ArrayLike) -> Array:
         """m(x) of every row."""
