@@ -46,18 +46,18 @@ def band_problem(symmetric=True, joint=True, coverage=1.0, n=16, unit=1.0, **cha
 
 def both_forms(problem):
     # B has the inverse of K in it, and K is singular to rounding: fewer digits are left.
-    return SDP(form="A").solve(problem), SDP(form="B", tol=1e-5).solve(problem)
+    return SDP(form="A").solve(problem), SDP(form="B", tol=1e-4).solve(problem)
 
 
 @every_kind
 def test_strong_duality_holds_in_both_forms(dual_value, symmetric, joint, coverage):
     problem = band_problem(symmetric, joint, coverage)
     first, second = both_forms(problem)
-    for solution in (first, second):
+    for solution, digits in ((first, 1e-5), (second, 1e-4)):
         assert solution.status is Status.CONVERGED
         lower = dual_value(problem, problem.full_basis, solution.multipliers, solution.theta)
-        assert_allclose(lower, solution.primal_value, rtol=1e-5)
-    assert_allclose(second.primal_value, first.primal_value, rtol=1e-5)
+        assert_allclose(lower, solution.primal_value, rtol=digits)
+    assert_allclose(second.primal_value, first.primal_value, rtol=1e-4)
     # λ₂ > 0 makes A unique, so the forms agree on f, not on the optimum alone.
     X = np.linspace(-1, 1, 7)[:, None]
     assert_allclose(second.scale(X), first.scale(X), rtol=1e-2, atol=1e-3)

@@ -86,7 +86,7 @@ def assert_nested(intervals):
         (lambda: GroupCalibration([1.0, 2.0], ["a"]), "each of the 2 scores, got 1"),
         (lambda: GroupCalibration([1.0], [np.nan]), "got NaN"),
         (lambda: GroupCalibration([1.0], np.float32([np.nan])), "got NaN"),
-        (lambda: GroupCalibration([1.0], [np.datetime64("NaT")]), "got NaN"),
+        (lambda: GroupCalibration([1.0], [np.datetime64("NaT", "s")]), "got NaN"),
         (lambda: GroupCalibration([1.0], [pd.NA]), "got NaN"),
         (lambda: GroupCalibration([1.0], [[0]]), "hashable"),
         (lambda: WeightedCalibration([1.0, 2.0], [1.0, -1.0]), "finite and ≥ 0.*got -1.0"),
