@@ -29,7 +29,7 @@ def band_problem(symmetric=True, joint=True, coverage=1.0, n=16, unit=1.0, **cha
     X, y = datasets.case(1).sample(n, random_state=3)
     sided = unit if symmetric else 1.0
     settings = {
-        "scale_kernel": Gaussian(0.4),
+        "scale_kernel": Matern(0.4, nu=0.5),
         "mean_weight": 0.5 * sided / unit,
         "width_weight": 5.0,
         "trace_penalty": 1.0,
