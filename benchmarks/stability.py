@@ -108,6 +108,17 @@ def intervals(name: str, mean: str) -> Array | None:
     return ends(Rows.of(*data(name), seed=0), mean)
 
 
+def simulated_ends() -> dict[str, list[list[float]]]:
+    """Intervals of two small simulated sets, around every mean."""
+    sets = {"case 1": case(1).sample(150, random_state=1)}
+    sets["case 2, d = 5"] = case(2, dimension=5).sample(300, random_state=1)
+    return {
+        f"{name}, {mean}": ends(Rows.of(X, y, seed=0), mean).tolist()
+        for name, (X, y) in sets.items()
+        for mean in MEANS
+    }
+
+
 def processors(runs: Sequence[tuple[str, str]]) -> Iterator[Record]:
     """Moves between the kernels that this processor can run."""
     reference = by_kernel(runs, {})

@@ -73,7 +73,7 @@ class BandInputs:
                 made = made.toarray()
             return _finite(made, "what band_transformer makes of X", "impute in band_transformer")
         if self.positions is None:
-            return np.asarray(X, dtype=np.float64)
+            return np.asarray(X, dtype=np.float64, order="C")
         if not is_frame(X):
             seen = np.asarray(X)[:, self.positions]
         else:
