@@ -27,7 +27,7 @@ _MOST_CANDIDATES = 4000
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
 # Landmarks for each feature that is kept, if not all of them are, and the most of them.
-_LANDMARKS_PER_FEATURE, _LANDMARKS = 4, 500
+_LANDMARKS_PER_FEATURE, _LANDMARKS = 8, 500
 # Claims to be the next pivot that differ by less than this share are equal.
 _EQUAL_CLAIMS = 1e-3
 _TINY = float(np.finfo(float).tiny)
