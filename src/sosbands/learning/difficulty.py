@@ -27,7 +27,8 @@ class Difficulty:
     """x, m(x) ↦ the logarithm of a guess of |y − m(x)|, in units of its own.
 
     Trees find interactions of many inputs that a smooth kernel needs many rows for; the kernel
-    then only has to learn where the guess is wrong.
+    then only has to learn where the guess is wrong. The model learns √|r|, whose tail is short, so
+    that least squares will do.
     """
 
     model: Any
@@ -43,22 +44,22 @@ class Difficulty:
         """The guess, and its values at the training rows by models that did not see them."""
         # Rows are in an order of their own, so that this orders the columns by what they hold.
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
-        Z, sizes = np.round(Z[:, columns], _DIGITS), np.round(sizes, _DIGITS)
-        held_out = held_out_predictions(model, Z, sizes, folds, parallel)
+        Z, roots = np.round(Z[:, columns], _DIGITS), np.round(np.sqrt(sizes), _DIGITS)
+        held_out = _squared(held_out_predictions(model, Z, roots, folds, parallel))
         known = np.isfinite(held_out)
-        guesses = np.maximum(held_out[known], 0.0)
+        guesses = held_out[known]
         least = max(_LEAST_GUESS * np.median(guesses), _LEAST_OF_MEAN * np.mean(guesses))
         least = float(least) or 1e-12
         logs = np.log(np.maximum(held_out, least))
         units = Affine.of(logs[known])
         values = units(logs)
         limits = float(values[known].min()), float(values[known].max())
-        return cls(clone(model).fit(Z, sizes), columns, least, units, limits), values
+        return cls(clone(model).fit(Z, roots), columns, least, units, limits), values
 
     def __call__(self, Z: Array) -> Array:
         """The guess at new rows, within the range it had at the training rows."""
-        guesses = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
-        logs = np.log(np.maximum(guesses, self.least))
+        roots = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
+        logs = np.log(np.maximum(_squared(roots), self.least))
         return np.clip(self.units(logs), *self.limits)
 
 
@@ -90,6 +91,10 @@ class SecondOpinion:
         factor = np.exp(0.5 * (_log_ratio(self.units.undo(guess), scale) - self.excess))
         averaged: Array = (scale.T * factor).T
         return averaged
+
+
+def _squared(roots: Array) -> Array:
+    return np.maximum(roots, 0.0) ** 2
 
 
 def _log_ratio(log_guess: Array, scale: Array) -> Array:

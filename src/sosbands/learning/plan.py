@@ -42,8 +42,9 @@ _LEAST_WIDTH_WEIGHT, _WIDTH_FACTORS = 10.0, (1.0, 3.0, 10.0)
 # lidar, mcycle and yacht.
 _NEIGHBOUR_ROWS, _TREE_ROWS = 100, 500
 _NEIGHBOURS = 15
-# The quantile of |r| that trees guess: the level .9 of the comparisons, a little lower.
-_GUESSED_QUANTILE = 0.85
+# Small trees guess √|r| as well as a hundred of 31 leaves guess a quantile of |r|, in a fifth of
+# the time: the four larger development sets.
+_TREES = {"max_iter": 80, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 30}
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
@@ -177,9 +178,7 @@ class Rules:
             return NeighbourMean(min(_NEIGHBOURS, least_fold))
         from sklearn.ensemble import HistGradientBoostingRegressor
 
-        return HistGradientBoostingRegressor(
-            loss="quantile", quantile=_GUESSED_QUANTILE, early_stopping=False, random_state=0
-        )
+        return HistGradientBoostingRegressor(early_stopping=False, random_state=0, **_TREES)
 
     def kernel(self, lengthscale: float | tuple[float, ...]) -> Kernel:
         """kᶠ."""
