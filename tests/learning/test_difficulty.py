@@ -23,12 +23,12 @@ def learned():
     rng = np.random.default_rng(0)
     Z = np.round(rng.uniform(1, 2, (60, 1)), 6)  # as many digits as the guess sees
     folds = cross_fitting_folds(Z, Z[:, 0], cv=3, groups=None, seed=0)
-    return Z, *Difficulty.learn(LinearRegression(), Z, 3 * Z[:, 0], folds, Parallel(n_jobs=1))
+    return Z, *Difficulty.learn(LinearRegression(), Z, 9 * Z[:, 0] ** 2, folds, Parallel(n_jobs=1))
 
 
 def test_the_difficulty_is_the_logarithm_of_the_guess_in_units_of_its_spread():
     Z, difficulty, held_out = learned()
-    logs = np.log(3 * Z[:, 0])
+    logs = np.log(9 * Z[:, 0] ** 2)  # whose root is linear in Z
     assert_allclose(held_out, (logs - logs.mean()) / logs.std(), atol=1e-9)
     assert_allclose(difficulty(Z), held_out, atol=1e-9)
     assert_allclose(difficulty(np.array([[99.0], [-99.0]])), [held_out.max(), held_out.min()])
@@ -65,7 +65,8 @@ def test_a_scale_is_averaged_geometrically_with_the_guess(sides):
     Z, difficulty, held_out = learned()
     scale = np.random.default_rng(1).uniform(0.5, 2, (60, *sides))
     width = scale.reshape(60, -1).mean(axis=1)
-    guess = 3 * Z[:, 0] / np.exp(np.median(np.log(3 * Z[:, 0] / width)))
+    sizes = 9 * Z[:, 0] ** 2
+    guess = sizes / np.exp(np.median(np.log(sizes / width)))
     averaged = SecondOpinion.of(difficulty, held_out, scale).averaged(held_out, scale)
     assert_allclose(averaged.reshape(60, -1).mean(axis=1), np.sqrt(guess * width))
     if sides:

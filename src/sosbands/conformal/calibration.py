@@ -35,6 +35,7 @@ class BandRows:
 
     Attributes
     ----------
+    mean : array of shape (n,)
     family : IntervalFamily
         The nested intervals of the rows.
     local_inputs : array of shape (n, d)
@@ -43,6 +44,7 @@ class BandRows:
 
     band: CalibratedBand
     X: Any
+    mean: Array
     family: IntervalFamily
     local_inputs: Array
 

@@ -23,6 +23,7 @@ from sosbands.types import Array, Indices
 # Rows among which pivots are sought in one go; their Gram matrix is formed.
 _CANDIDATES = 250
 _MOST_CANDIDATES = 4000
+_CANDIDATES_PER_LANDMARK = 2
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
@@ -119,8 +120,9 @@ def factorize(
     while True:
         landmarks, factor, reached = _pivots(kernel, X, candidates, threshold, cap)
         # Too many pivots for the pool: most of what is missing is elsewhere, so do not check yet.
-        if pool < min(len(X), 4 * len(landmarks), _MOST_CANDIDATES):
-            pool = min(len(X), 4 * len(landmarks), _MOST_CANDIDATES)
+        wanted = min(len(X), _CANDIDATES_PER_LANDMARK * len(landmarks), _MOST_CANDIDATES)
+        if pool < wanted:
+            pool = wanted
             candidates = order[:pool]
             continue
         features = Features.of(kernel, X[landmarks], factor)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import cholesky, lapack
+from scipy.linalg import LinAlgError, cholesky, lapack
 
 from sosbands.core.kernels import Gaussian
 from sosbands.types import Array
@@ -30,14 +30,23 @@ def dense_evidence(parameters: Array, Z: Array, y: Array, v: Array) -> tuple[flo
     n, nugget = len(y), np.exp(parameters[-1])
     U = Z / np.exp(parameters[:-1])
     K = Gaussian()(U, U)
-    R = inverse_factor(K + np.diag(nugget * v))
-    inverse = R.T @ R
-    alpha = inverse @ y
+    C = K.T.copy(order="F")
+    C[np.diag_indices(n)] += nugget * v
+    L, failed = lapack.dpotrf(C, lower=1, overwrite_a=1)
+    if failed:
+        raise LinAlgError("the covariance matrix is not positive definite")
+    alpha = lapack.dpotrs(L, y, lower=1)[0]
     variance = y @ alpha / n
-    value = -0.5 * (n * np.log(2 * np.pi * variance) + n) + np.sum(np.log(np.diag(R)))
-    slope = 0.5 * (np.outer(alpha / variance, alpha) - inverse)
-    by_nugget = nugget * (v @ np.diag(slope))
-    return float(value), _gradient(_distance_form(slope * K, U, U), by_nugget, parameters)
+    value = -0.5 * (n * np.log(2 * np.pi * variance) + n) - np.sum(np.log(np.diag(L)))
+    inverse = lapack.dpotri(L, lower=1, overwrite_c=1)[0]  # its lower triangle; zeros above
+    by_nugget = 0.5 * nugget * (v @ (alpha**2 / variance - np.diag(inverse)))
+    # Both parts of the slope are symmetric: one is taken apart, of the other half is enough.
+    outer = alpha[:, None] * np.column_stack([np.ones(n), U])
+    image = K @ outer
+    by_theta = (outer[:, 0] * image[:, 0]) @ U**2 - np.einsum("ij,ij->j", outer, image)[1:]
+    inverse *= K.T
+    by_theta = by_theta / variance - _distance_form(inverse.T, U, U)
+    return float(value), _gradient(by_theta, by_nugget, parameters)
 
 
 def low_rank_evidence(

@@ -97,7 +97,7 @@ class FittedBand:
         else:
             typical = self.residual_size
             family = IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
-        return BandRows(self, X, family, self.inputs(B))
+        return BandRows(self, X, mean, family, self.inputs(B))
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""

@@ -100,11 +100,19 @@ def fold_numbers(folds: Folds, n: int) -> Indices:
     return numbers
 
 
-def renumbered(folds: Folds, order: Indices) -> Folds:
-    """The same folds of rows that were put in another order."""
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    return [(np.sort(place[train]), np.sort(place[test])) for train, test in folds]
+def renumbered(folds: Folds, rows: Indices, n: int) -> Folds:
+    """What the folds of n rows have of some of them, in this order; folds without rows are gone."""
+    place = np.full(n, -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    parts = [[np.sort(place[part][place[part] >= 0]) for part in fold] for fold in folds]
+    return [(train, test) for train, test in parts if len(train) and len(test)]
+
+
+def band_sample(n: int, most: int | None, seed: int) -> Indices:
+    """The rows that a band is learned from, by position: all, or a random part of them."""
+    if most is None or n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
 
 
 def numbered(groups: Any) -> Indices:

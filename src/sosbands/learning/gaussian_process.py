@@ -30,9 +30,9 @@ from sosbands.types import Array, Indices
 
 Seed: TypeAlias = int | np.random.Generator | None
 
-# Rows that compare starts, that find a maximum, and that correct it (densely, or by landmarks).
+# Rows that find a maximum, that compare several, and that correct it (densely, or by landmarks).
 _COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 250, 500, 800, 6000
-# Iterations that compare starts, that find a maximum, and that correct it.
+# Iterations from each of several starts, to a maximum, and of its correction.
 _SHORT, _LONG, _CORRECTION = 10, 200, 8
 # Landmarks correct if what they leave out is this small a fraction of the noise.
 _LANDMARKS, _LANDMARK_TOL, _UNEXPLAINED = 256, 1e-6, 1e-3
@@ -184,18 +184,13 @@ class _Search:
             starts = self._separate_starts(coarse, common, n_starts)
             ends = [self._ascend(coarse, start, _SHORT) for start in starts]
             best = max(ends, key=lambda end: evidence(end)[0])
-        used = min(len(order), _SAMPLE)
-        if len(order) > _DENSE_ROWS and self._landmarks(best, order[:_LOW_RANK_ROWS]) is not None:
-            best = self._ascend(coarse, best, _LONG)
+        best, used = self._ascend(coarse, best, _LONG), min(len(order), _COARSE)
+        if len(order) > used:
             evidence, best, used = self._correct(best, order)
-        else:
-            best = self._ascend(evidence, best, _LONG)
-            if len(order) > used:
-                evidence, best, used = self._correct(best, order)
         # White noise also fits a kernel whose lengthscale is tiny, but no mean should follow it.
         noise = np.append(best[:-1], np.log(_NUGGETS[1]))
-        best = max(noise, best, key=lambda t: evidence(t)[0] + _NO_GAIN * (t is noise))
-        return best, evidence(best)[0], used
+        gained, plain = evidence(best)[0], evidence(noise)[0]
+        return (best, gained, used) if gained > plain + _NO_GAIN else (noise, plain, used)
 
     def _correct(self, best: Array, order: Indices) -> tuple[Evidence, Array, int]:
         """A few iterations with more rows, by landmarks if these can stand for the kernel."""

@@ -77,10 +77,10 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         How much the prediction counts as one more input of kᶠ; 0 is the paper. "auto": 0 around a
         kernel mean, otherwise as `anisotropy` finds.
     difficulty : "auto", regressor or None
-        Makes a first guess of |y − m(x)| from the inputs and the prediction, cross-fitted; its
-        logarithm is one more input of kᶠ, and the scale is the geometric mean of √f and the guess.
-        None is the paper. "auto": around a given `estimator` boosted trees from 500 rows on, means
-        over neighbours from 100 rows on, otherwise None.
+        Makes a first guess of |y − m(x)| from the inputs and the prediction: it learns the root of
+        that, cross-fitted. The logarithm of the guess is one more input of kᶠ, and the scale is the
+        geometric mean of √f and the guess. None is the paper. "auto": around a given `estimator`
+        boosted trees from 500 rows on, means over neighbours from 100 rows on, otherwise None.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is
@@ -91,6 +91,9 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         n/(n + 200) for n pre-training rows, since few rows know narrow bands badly.
     standardize : bool
         Whether inputs and output are standardised with the pre-training rows.
+    band_rows : int or None
+        The band is learned from at most so many rows, a random part if there are more; the mean,
+        unless it is learned jointly, the calibration and every prediction use all. None: no limit.
     max_rank : int or None
         Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/8, but 35 to 125 (no
         limit if not standardised).
@@ -128,6 +131,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         caution: Any = "auto",
         shift_power: Any = "auto",
         standardize: bool = True,
+        band_rows: int | None = 5000,
         max_rank: int | None = None,
         solver: Any = "newton",
         tol: float = 1e-4,
@@ -150,6 +154,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         self.caution = caution
         self.shift_power = shift_power
         self.standardize = standardize
+        self.band_rows = band_rows
         self.max_rank = max_rank
         self.solver = solver
         self.tol = tol
@@ -171,6 +176,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
             "caution": 0.0,
             "shift_power": 0.0,
             "standardize": False,
+            "band_rows": None,
         }
         return cls(**{**published, **parameters})
 
@@ -189,7 +195,8 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         for name in ("trace_penalty", "ridge_penalty", "offset"):
             check_number(name, getattr(self, name))
         check_number("tol", self.tol, positive=True)
-        check_count("max_rank", self.max_rank)
+        for name in ("band_rows", "max_rank"):
+            check_count(name, getattr(self, name))
         guessed = isinstance(self.difficulty, str) and self.difficulty == "auto"
         if not (guessed or self.difficulty is None or hasattr(self.difficulty, "fit")):
             raise ValueError(

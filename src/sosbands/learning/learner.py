@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from sosbands.conformal.families import ROUNDING
 from sosbands.core.solvers import Solution
@@ -19,10 +20,15 @@ from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
-from sosbands.learning.folds import cross_fitting_folds, fold_numbers, renumbered
+from sosbands.learning.folds import (
+    band_sample,
+    cross_fitting_folds,
+    fold_numbers,
+    renumbered,
+)
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.means import OutOfSample, given_mean, kernel_mean
+from sosbands.learning.means import Mean, OutOfSample, given_mean, kernel_mean
 from sosbands.learning.plan import Rules
 from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
@@ -78,6 +84,22 @@ class PreparedRows:
     y: Array
     folds: Folds
     mean: OutOfSample
+
+    def take(self, rows: Indices) -> PreparedRows:
+        """Some of the rows, in this order, with the same mean."""
+        return replace(
+            self,
+            B=self.B[rows],
+            y=self.y[rows],
+            folds=renumbered(self.folds, rows, len(self.y)),
+            mean=replace(self.mean, predictions=self.mean.predictions[rows]),
+        )
+
+    @property
+    def order(self) -> Indices:
+        """The rows in an order of their own."""
+        numbers = fold_numbers(self.folds, len(self.y))
+        return row_order(self.inputs(self.B), self.y, self.mean.predictions, numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +165,7 @@ class BandLearner:
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
     def learn(self, X: Any, y: Array, groups: Indices | None) -> Learned:
-        """The mean and the scale, from all of these rows."""
+        """The mean from all of these rows, and the scale from as many as it needs."""
         with few_threads(len(y)):
             rows = self._prepared(X, y, groups)
             leftover = self._leftover(rows)
@@ -165,29 +187,50 @@ class BandLearner:
             extrapolation=Extrapolation.of(rows.B, np.random.default_rng(self.seed)),
             inputs=rows.inputs,
             caution=self.rules.caution(len(sees.inputs.columns)),
-            shift_power=self.rules.shift_power(len(y)),
+            shift_power=self.rules.shift_power(len(rows.y)),
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
     def _prepared(self, X: Any, y: Array, groups: Indices | None) -> PreparedRows:
-        """Step 1: what the band sees of the rows, in an order of their own, and their mean."""
+        """Step 1: the mean, and what the band sees of its rows, in an order of their own."""
         folds = self.folds(X, y, groups)
+        if not self.rules.own_mean:
+            return self._with_given_mean(X, y, folds)
+        exchangeable = groups is None and isinstance(self.cv, Integral)
+        return self._with_kernel_mean(X, y, folds, exchangeable=exchangeable)
+
+    def _with_given_mean(self, X: Any, y: Array, folds: Folds) -> PreparedRows:
+        """A regressor sees X in the order of the user, and predicts what the band needs."""
+        n, chosen = len(y), self._sample(len(y))
+        parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
+        held_out = [(train, test) for train, test in parts if len(test)]
+        mean = given_mean(self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs)
+        X, y = _safe_indexing(X, chosen), y[chosen]
         encoding = BandInputs.learn(X, y, self.transformer)
         B = encoding(X)
-        inputs = VaryingInputs.of(B)
-        given = None
-        if not self.rules.own_mean:  # it sees X in the order of the user
-            given = given_mean(self.estimator, X, y, folds=folds, n_jobs=self.n_jobs)
-        predictions = np.full(len(y), np.nan) if given is None else given.predictions
-        order = row_order(inputs(B), y, predictions, fold_numbers(folds, len(y)))
-        B, y, folds = B[order], y[order], renumbered(folds, order)
-        if given is None:
-            exchangeable = groups is None and isinstance(self.cv, Integral)
-            held_out = None if exchangeable else folds
-            mean = kernel_mean(self.estimator, B, y, folds=held_out, seed=self.seed)
-        else:
-            mean = replace(given, predictions=predictions[order])
-        return PreparedRows(encoding, inputs, B, y, folds, mean)
+        mean = replace(mean, predictions=mean.predictions[chosen])
+        folds = renumbered(folds, chosen, n)
+        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, mean)
+        return rows.take(rows.order)
+
+    def _with_kernel_mean(
+        self, X: Any, y: Array, folds: Folds, *, exchangeable: bool
+    ) -> PreparedRows:
+        """A kernel mean sees what the band sees; without each row, or without its fold."""
+        encoding = BandInputs.learn(X, y, self.transformer)
+        B = encoding(X)
+        unknown = OutOfSample(Mean(self.estimator, True), np.full(len(y), np.nan))
+        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, unknown)
+        order = rows.order
+        rows = rows.take(order)
+        held_out = None if exchangeable else rows.folds
+        mean = kernel_mean(self.estimator, rows.B, rows.y, folds=held_out, seed=self.seed)
+        kept = np.isin(order, self._sample(len(y)))
+        return replace(rows, mean=mean).take(np.flatnonzero(kept))
+
+    def _sample(self, n: int) -> Indices:
+        """The rows that the band is learned from; a joint mean is learned from all."""
+        return band_sample(n, None if self.rules.joint else self.band.band_rows, self.seed)
 
     def _leftover(self, rows: PreparedRows) -> Leftover:
         """What the mean leaves of the outputs, in units of its own size."""

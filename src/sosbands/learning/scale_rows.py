@@ -9,6 +9,7 @@ import numpy as np
 
 from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
+from sosbands.learning.folds import renumbered
 from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.learning.plan import Rules
 from sosbands.learning.standardize import Affine
@@ -54,15 +55,12 @@ class ScaleRows:
 
     def take(self, chosen: Indices) -> ScaleRows:
         """Some of the rows, and what the folds have of them."""
-        place = np.full(len(self.Z), -1)
-        place[chosen] = np.arange(len(chosen))
-        parts = [[place[part][place[part] >= 0] for part in fold] for fold in self.folds]
         return replace(
             self,
             Z=self.Z[chosen],
             residuals=self.residuals[chosen],
             outputs=self.outputs[chosen],
-            folds=[(train, test) for train, test in parts if len(train) and len(test)],
+            folds=renumbered(self.folds, chosen, len(self.Z)),
         )
 
     def sample(self, count: int, rng: np.random.Generator) -> ScaleRows:
