@@ -4,8 +4,6 @@ A `Kind` belongs to each type on the list (see `listed_types`). It says which at
 holds and which function makes the object: no type is listed without one.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

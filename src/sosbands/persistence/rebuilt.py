@@ -4,8 +4,6 @@ What decides where compiled code reads and writes is computed from plain arrays 
 constructors and by `fit` of scikit-learn, which check them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
