@@ -1,7 +1,5 @@
 """Models of the command line: made by name, saved and loaded together with their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

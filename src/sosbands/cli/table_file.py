@@ -4,8 +4,6 @@ Whether a file is CSV or Parquet is said by its name; ``-`` is CSV from standard
 standard output.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sosbands.quoting import quoted

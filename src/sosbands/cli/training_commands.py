@@ -1,4 +1,4 @@
-"""``sosbands fit``."""
+"""What needs rows to train: ``sosbands fit`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, aligned
-from sosbands.cli.options import LEVEL, Output, option
+from sosbands.cli.options import option
 from sosbands.cli.table_file import TableFile
 from sosbands.quoting import shortened
 
@@ -24,33 +24,22 @@ if TYPE_CHECKING:
 _TOLD = 20  # columns of categories that the summary names
 
 
-class CalibrationName(click.types.StringParamType):
+def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """The name of a calibration; the list is looked up when it is needed, so that help is quick."""
+    from sosbands.conformal.registry import calibration_names
 
-    name = "calibration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name, if there is a calibration that is called so."""
-        from sosbands.conformal.registry import calibration_names
-
-        return click.Choice(calibration_names()).convert(value, param, ctx)
+    return str(click.Choice(calibration_names()).convert(value, param, ctx))
 
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @options.data_argument
-@option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
+@options.out_option(required=True, metavar="MODEL", help="The file to write.")
 @options.training_options
 @options.estimator_option
-@option(
-    "--level",
-    type=LEVEL,
-    metavar="P",
-    default=0.9,
-    help="Judge the model at this level; others can be had later.",
-)
+@options.level_option(default=0.9, help="Judge the model at this level; others can be had later.")
 @option(
     "--calibration",
-    type=CalibrationName(),
+    callback=_calibration,
     default="split",
     metavar="KIND",
     help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
@@ -179,3 +168,56 @@ def _columns(rows: LabelledRows) -> str:
     some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
     listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
     return f"{numeric} of numbers, {len(known)} of categories: {listed}"
+
+
+@click.command(cls=Command, example="sosbands compare demo.csv --target y")
+@options.data_argument
+@options.training_options
+@options.estimator_option
+@options.level_option(default=0.9, help="Of the intervals.")
+@options.json_option
+@options.seed_option
+@options.jobs_option
+@options.reading_options
+def compare(
+    data: TableFile,
+    *,
+    estimator: str | None,
+    level: float,
+    as_json: bool,
+    seed: int,
+    jobs: int,
+    **choices: Any,
+) -> None:
+    """Compare our intervals with others on a table.
+
+    Ours, around a kernel mean and around the estimator (gradient boosting if there is none);
+    intervals of constant width around the estimator (split conformal prediction); boosted quantiles
+    (CQR). All learn from the same rows of DATA, and are judged on others.
+    """
+    from sosbands.cli.labelled_rows import read_training
+    from sosbands.cli.models import make_estimator
+    from sosbands.evaluation.comparison import compare as compared
+
+    rows = read_training(data, **choices)
+    table = compared(
+        rows.X,
+        rows.y,
+        estimator=make_estimator(estimator, seed),
+        transformer=rows.columns.encoder(),
+        confidence_level=level,
+        groups=rows.groups,
+        n_jobs=jobs,
+        random_state=seed,
+        progress=lambda name: click.echo(f"fitting {name}", err=True),
+    )
+    if as_json:
+        click.echo(table.to_json(orient="index", indent=2))
+        return
+    head = ("", "interval score", "mean width", "coverage", "gap", "seconds")
+    body = [
+        (name, f"{score:.4g}", f"{width:.4g}", f"{share:.3f}", f"{gap:.3f}", f"{seconds:.1f}")
+        for name, score, width, share, gap, seconds in table.itertuples()
+    ]
+    click.echo(aligned([head, *body], right=range(1, 6)))
+    click.echo(f"\nSmaller scores are better; coverage should be near {level:g}, the gap near 0.")
