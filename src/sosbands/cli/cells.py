@@ -101,7 +101,11 @@ def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) ->
 def categories(column: pd.Series[Any]) -> pd.Series[Any]:
     """The name of each cell's category, a string, or None where there is nothing."""
     cells = column.astype(object)
-    known = {cell: _name(cell) for cell in pd.unique(cells) if not is_missing(cell)}
+    known = {}
+    for cell in pd.unique(cells):
+        if not is_missing(cell):
+            whole = isinstance(cell, float) and cell.is_integer()  # 3 and 3.0 are the same
+            known[cell] = str(int(cell) if whole else cell).strip()
     return cells.map(known).astype(object).where(cells.isin(list(known)), None)
 
 
@@ -121,11 +125,24 @@ def looks_like_a_date(cell: Any) -> bool:
 
 def advice(cell: Any, form: CsvFormat) -> str:
     """What to do about a cell that should be a number."""
+    decimal, thousands = form.decimal, form.thousands
+    said = "write it with the digits 0 to 9 and a sign before them, and nothing else"
     if looks_like_a_date(cell):
-        return "make a number of the date, such as the day of the year"
-    if nearly_a_number(cell):
-        return _advice_on_number(cell, form)
-    return "correct it, or leave it empty"
+        said = "make a number of the date, such as the day of the year"
+    elif not nearly_a_number(cell):
+        said = "correct it, or leave it empty"
+    elif "," in cell and "," not in (decimal, thousands):
+        said = "say what the commas are, --thousands , or --decimal ,"
+    elif "." in cell and "." not in (decimal, thousands):
+        said = f"the decimal mark is {decimal!r}, so say what the points are, --thousands ."
+    elif thousands and thousands in cell:
+        said = (
+            f"{thousands!r} between thousands is followed by three digits each time; give "
+            "--decimal and --thousands as the file has them"
+        )
+    elif re.search(r"\d\s\d", cell) and not thousands:
+        said = "say what is between thousands, --thousands ' '"
+    return said
 
 
 def number(text: str, form: CsvFormat) -> float | None:
@@ -158,8 +175,14 @@ def all_numbers(cells: Any, form: CsvFormat) -> Array | None:
         if len(parts) != len(cells):  # a line end within quotes
             return None
         cells = np.array(parts, dtype=object)
-    values = _as_floats(cells)
-    return None if values is None or np.isinf(values).any() else values
+    try:
+        values = np.asarray(cells, np.float64)
+    except ValueError:  # an empty cell perhaps, which few columns have
+        try:
+            values = np.asarray(np.where(cells == "", "nan", cells), np.float64)
+        except ValueError:
+            return None
+    return None if np.isinf(values).any() else values
 
 
 def nearly_a_number(cell: Any) -> bool:
@@ -178,30 +201,6 @@ def _number(cell: Any, form: CsvFormat) -> float | None:
     return number(text, form) if truth is None else truth
 
 
-def _name(cell: Any) -> str:
-    """The name of a category; 3 and 3.0 are the same."""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip()
-
-
-def _advice_on_number(text: str, form: CsvFormat) -> str:
-    """What to do about a cell that is nearly a number."""
-    decimal, thousands = form.decimal, form.thousands
-    if "," in text and "," not in (decimal, thousands):
-        return "say what the commas are, --thousands , or --decimal ,"
-    if "." in text and "." not in (decimal, thousands):
-        return f"the decimal mark is {decimal!r}, so say what the points are, --thousands ."
-    if thousands and thousands in text:
-        return (
-            f"{thousands!r} between thousands is followed by three digits each time; give "
-            "--decimal and --thousands as the file has them"
-        )
-    if re.search(r"\d\s\d", text) and not thousands:
-        return "say what is between thousands, --thousands ' '"
-    return "write it with the digits 0 to 9 and a sign before them, and nothing else"
-
-
 @lru_cache(maxsize=8)
 def _pattern(form: CsvFormat) -> re.Pattern[str]:
     point, whole = re.escape(form.decimal), "[0-9]+"
@@ -213,15 +212,3 @@ def _pattern(form: CsvFormat) -> re.Pattern[str]:
         rf"(?P<sign>[+-]?)(?=[0-9]|{point}[0-9])(?P<whole>{whole})?"
         rf"(?:{point}(?P<part>[0-9]*))?(?P<exponent>(?:[eE][+-]?[0-9]+)?)"
     )
-
-
-def _as_floats(cells: Any) -> Array | None:
-    """Cells as Python reads them, NaN if empty; None if there are some that it cannot read."""
-    try:
-        return np.asarray(cells.astype(np.float64))
-    except ValueError:  # an empty cell perhaps, which few columns have
-        filled = np.where(cells == "", "nan", cells)
-    try:
-        return np.asarray(filled.astype(np.float64))
-    except ValueError:
-        return None

@@ -16,7 +16,7 @@ from sosbands.cli.table_file import TableFile
 from sosbands.quoting import listed, quoted, shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.labelled_rows import LabelledRows
+    from sosbands.cli.table_rows import LabelledRows
     from sosbands.estimator import BandRegressor
 
 
@@ -62,8 +62,8 @@ def predict(
     are found by their names; those that the model does not know are kept as they are.
     """
     from sosbands.cli.models import load_model
-    from sosbands.cli.new_columns import NewColumns
     from sosbands.cli.table_reading import naming_lines, read_blocks
+    from sosbands.cli.table_rows import NewColumns
     from sosbands.cli.table_writing import writer
 
     stored, target = load_model(model, trust), TableFile(out, data.form)

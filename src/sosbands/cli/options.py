@@ -131,8 +131,8 @@ def judging_options(body: Callable[..., Any]) -> Callable[..., Any]:
         trust: tuple[str, ...],
         **others: Any,
     ) -> Any:
-        from sosbands.cli.labelled_rows import read_labelled
         from sosbands.cli.models import load_model
+        from sosbands.cli.table_rows import read_labelled
 
         stored = load_model(model, trust, target=target)
         rows = read_labelled(data, stored.columns, drop_missing=drop_missing)

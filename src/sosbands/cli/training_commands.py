@@ -17,7 +17,7 @@ from sosbands.cli.table_file import TableFile
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.labelled_rows import LabelledRows
+    from sosbands.cli.table_rows import LabelledRows
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
@@ -80,8 +80,8 @@ def fit(
     DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
     text are taken for categories. Prints how good the intervals are on rows held out.
     """
-    from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import fresh_model, save_model
+    from sosbands.cli.table_rows import read_training
     from sosbands.learning.kernel_band import KernelBand
 
     rows = read_training(data, **choices)
@@ -127,6 +127,8 @@ def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, In
 def _summary(
     model: BandRegressor, rows: LabelledRows, test: Indices, level: float
 ) -> dict[str, str]:
+    from sosbands.metrics import coverage, mean_width
+
     n, certificate, around = len(rows.y), model.certificate_, model.estimator
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
     if model.calibration_.by_folds:
@@ -135,28 +137,21 @@ def _summary(
     regressor = around[-1] if hasattr(around, "steps") else around
     mean = "a kernel mean" if around is None else type(regressor).__name__
     sides = "symmetric" if model.symmetric_ else "two-sided"
+    judged = {"coverage": "not measured: no rows were held out"}
+    if len(test):
+        intervals = model.predict_interval(rows.X.iloc[test], level)
+        y, target = rows.y[test], shortened(str(rows.columns.target))
+        judged = {
+            "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
+            "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
+            f"{y.max():.4g}",
+        }
     return {
         "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
         "columns": _columns(rows),
         "model": f"{sides} band around {mean}, {model.calibration} calibration",
-        **_judged(model, rows, test, level),
+        **judged,
         "certificate": f"relative gap {certificate.gap:.1e}, rank {certificate.rank}",
-    }
-
-
-def _judged(
-    model: BandRegressor, rows: LabelledRows, test: Indices, level: float
-) -> dict[str, str]:
-    from sosbands.metrics import coverage, mean_width
-
-    if len(test) == 0:
-        return {"coverage": "not measured: no rows were held out"}
-    intervals = model.predict_interval(rows.X.iloc[test], level)
-    y, target = rows.y[test], shortened(str(rows.columns.target))
-    return {
-        "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
-        "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
-        f"{y.max():.4g}",
     }
 
 
@@ -195,8 +190,8 @@ def compare(
     intervals of constant width around the estimator (split conformal prediction); boosted quantiles
     (CQR). All learn from the same rows of DATA, and are judged on others.
     """
-    from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import make_estimator
+    from sosbands.cli.table_rows import read_training
     from sosbands.evaluation.comparison import compare as compared
 
     rows = read_training(data, **choices)

@@ -36,7 +36,7 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.persistence import band_parts, rebuilt, trees
+from sosbands.persistence import band_parts, kinds, trees
 from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
 
 # They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
@@ -96,13 +96,13 @@ _FITTED: Mapping[str, tuple[Maker, frozenset[str] | None]] = {
     "ensemble.GradientBoostingRegressor": (trees.gradient_boosting, trees.BOOSTING_FITTED),
     "ensemble.HistGradientBoostingRegressor": (trees.hist_boosting, trees.HIST_BOOSTING_FITTED),
     "ensemble.RandomForestRegressor": (trees.forest, trees.FOREST_FITTED),
-    "kernel_ridge.KernelRidge": (rebuilt.kernel_ridge, None),
-    "linear_model.GammaRegressor": (rebuilt.generalized_linear, None),
-    "linear_model.PoissonRegressor": (rebuilt.generalized_linear, None),
-    "linear_model.TweedieRegressor": (rebuilt.generalized_linear, None),
-    "neighbors.KNeighborsRegressor": (rebuilt.neighbours, rebuilt.NEIGHBOURS_FITTED),
-    "preprocessing.OneHotEncoder": (rebuilt.one_hot, rebuilt.ENCODER_FITTED),
-    "preprocessing.PolynomialFeatures": (rebuilt.polynomial, COLUMNS),
+    "kernel_ridge.KernelRidge": (kinds.kernel_ridge, None),
+    "linear_model.GammaRegressor": (kinds.generalized_linear, None),
+    "linear_model.PoissonRegressor": (kinds.generalized_linear, None),
+    "linear_model.TweedieRegressor": (kinds.generalized_linear, None),
+    "neighbors.KNeighborsRegressor": (kinds.neighbours, kinds.NEIGHBOURS_FITTED),
+    "preprocessing.OneHotEncoder": (kinds.one_hot, kinds.ENCODER_FITTED),
+    "preprocessing.PolynomialFeatures": (kinds.polynomial, COLUMNS),
     "tree.DecisionTreeRegressor": (trees.decision_tree, trees.TREE_FITTED),
     "tree.ExtraTreeRegressor": (trees.decision_tree, trees.TREE_FITTED),
 }

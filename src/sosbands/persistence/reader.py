@@ -268,7 +268,13 @@ def _read_array(name: str, content: bytes) -> NDArray[Any]:
         raise ModelFileError(f"the array {name!r} is not as long as it claims")
     # A copy: aligned, and writable as an array that was just made.
     array = np.frombuffer(content, dtype=dtype, offset=start).copy()
-    _check_values(name, array)
+    # NumPy counts on truth values of 0 and 1, and on characters that exist.
+    if dtype.kind == "b" and np.any(array.view(np.uint8) > 1):
+        raise ModelFileError(f"the array {name!r} holds truth values that are neither 0 nor 1")
+    if dtype.kind == "U" and array.size:
+        points = array.view(np.uint32)
+        if np.any(points > 0x10FFFF) or np.any((points >= 0xD800) & (points <= 0xDFFF)):
+            raise ModelFileError(f"the array {name!r} holds characters that do not exist")
     return array.reshape(shape, order="F" if fortran else "C")
 
 
@@ -281,13 +287,3 @@ def _check_dtype(name: str, dtype: np.dtype[Any], available: int) -> None:
         known = dtype.subdtype is None and (number or dtype.kind == "U")
     if not known or not dtype.isnative or not 0 < dtype.itemsize <= max(available, 64):
         raise ModelFileError(f"the array {name!r} holds {dtype!s:.60}, which no model needs")
-
-
-def _check_values(name: str, array: NDArray[Any]) -> None:
-    """NumPy counts on truth values of 0 and 1, and on characters that exist."""
-    if array.dtype.kind == "b" and np.any(array.view(np.uint8) > 1):
-        raise ModelFileError(f"the array {name!r} holds truth values that are neither 0 nor 1")
-    if array.dtype.kind == "U" and array.size:
-        points = array.view(np.uint32)
-        if np.any(points > 0x10FFFF) or np.any((points >= 0xD800) & (points <= 0xDFFF)):
-            raise ModelFileError(f"the array {name!r} holds characters that do not exist")

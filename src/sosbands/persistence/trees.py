@@ -191,12 +191,12 @@ def boosted_tree(kind: type, attributes: Attributes) -> TreePredictor:
         check(np.all(nodes[flag] <= 1), f"{flag} of a boosted tree must be 0 or 1")
     inner = nodes["is_leaf"] == 0
     _checked_depth(nodes["left"], nodes["right"], inner)
-    sets = [
-        _bits(
-            attributes.get(f"{name}_left_cat_bitsets"), f"the {name} categories of a boosted tree"
-        )
-        for name in ("binned", "raw")
-    ]
+    sets = []
+    for name in ("binned", "raw"):
+        what = f"the {name} categories of a boosted tree"
+        words = numbers(attributes.get(f"{name}_left_cat_bitsets"), what, ndim=2, kinds="u")
+        check(words.dtype == np.uint32 and words.shape[1] == _WORDS, f"{what} are of another shape")
+        sets.append(np.ascontiguousarray(words))
     by_set = inner & (nodes["is_categorical"] == 1)
     check(
         np.all(nodes["bitset_idx"][by_set] < min(map(len, sets))),
@@ -253,12 +253,6 @@ def _check_boosted_columns(nodes: NDArray[Any], categorical: NDArray[np.bool_]) 
     )
     by_set = feature[inner["is_categorical"] == 1]
     check(np.all(categorical[by_set]), "a boosted tree points to categories that it does not have")
-
-
-def _bits(value: Any, what: str) -> NDArray[np.uint32]:
-    words = numbers(value, what, ndim=2, kinds="u")
-    check(words.dtype == np.uint32 and words.shape[1] == _WORDS, f"{what} are of another shape")
-    return np.ascontiguousarray(words)
 
 
 def _checked_categories(categories: Any, model: Any) -> list[NDArray[Any]]:
