@@ -92,6 +92,8 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     InconsistentVersionWarning
         If the minor version of scikit-learn differs from that of the file.
     """
+    from sklearn.exceptions import InconsistentVersionWarning
+
     from sosbands.persistence.reader import read_model
 
     data, names = _read(path), _names(trusted)
@@ -99,7 +101,14 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
         archive = unpacked(data)
         original = _check_versions(archive.manifest)
         model = read_model(archive, names)
-    _warn_of_version(model, original)
+    current = version("scikit-learn")
+    if _minor(original) != _minor(current):
+        differs = InconsistentVersionWarning(
+            estimator_name=type(model).__name__,
+            current_sklearn_version=current,
+            original_sklearn_version=original,
+        )
+        warnings.warn(differs, stacklevel=2)
     return model
 
 
@@ -139,21 +148,6 @@ def _check_versions(manifest: Mapping[str, Any]) -> str:
             "scikit-learn"
         )
     return original
-
-
-def _warn_of_version(model: Any, original: str) -> None:
-    from sklearn.exceptions import InconsistentVersionWarning
-
-    name, current = type(model).__name__, version("scikit-learn")
-    if _minor(original) != _minor(current):
-        warnings.warn(
-            InconsistentVersionWarning(
-                estimator_name=name,
-                current_sklearn_version=current,
-                original_sklearn_version=original,
-            ),
-            stacklevel=3,
-        )
 
 
 def _minor(text: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from plain arrays again, by the constructors and by `fit` of scikit-learn, which
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,6 +95,25 @@ def made_anew(kind: type, attributes: Attributes) -> Any:
     item = kind(**{**given, **_machine(kind)})
     _check_parameters(item)
     return item
+
+
+def fitted_by(
+    attribute: str, *, most_columns: int
+) -> Callable[[Callable[[Any, Attributes], None]], Maker]:
+    """A maker of what `made_anew` makes; if a file holds `attribute`, a function sets the rest."""
+
+    def maker(set_rest: Callable[[Any, Attributes], None]) -> Maker:
+        @wraps(set_rest)
+        def make(kind: type, attributes: Attributes) -> Any:
+            model = made_anew(kind, attributes)
+            if attribute in attributes:
+                set_columns(model, attributes, most=most_columns)
+                set_rest(model, attributes)
+            return model
+
+        return make
+
+    return maker
 
 
 def check(true: Any, what: str) -> None:

@@ -25,16 +25,7 @@ from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils import check_array
 
 from sosbands.persistence.archive import ModelFileError
-from sosbands.persistence.kinds import (
-    COLUMNS,
-    Attributes,
-    check,
-    made_anew,
-    numbers,
-    plain,
-    set_columns,
-    whole,
-)
+from sosbands.persistence.kinds import COLUMNS, Attributes, check, fitted_by, numbers, plain, whole
 
 TREE_FITTED = COLUMNS | {"max_features_", "tree_"}
 FOREST_FITTED = COLUMNS | {"estimators_", "oob_score_"}
@@ -107,47 +98,37 @@ def _checked_depth(left: NDArray[Any], right: NDArray[Any], inner: NDArray[np.bo
     return int(depth.max())
 
 
-def decision_tree(kind: type, attributes: Attributes) -> Any:
+@fitted_by("tree_", most_columns=_MOST_COLUMNS)
+def decision_tree(model: Any, attributes: Attributes) -> None:
     """A tree as an estimator, fitted or not."""
-    model = made_anew(kind, attributes)
-    if "tree_" not in attributes:
-        return model
-    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     tree = attributes["tree_"]
-    check(type(tree) is Tree and tree.n_features == n_features, "trees disagree on the columns")
+    same = type(tree) is Tree and tree.n_features == model.n_features_in_
+    check(same, "trees disagree on the columns")
     model.max_features_ = attributes.get("max_features_")
     model.n_outputs_, model.tree_ = 1, tree
-    return model
 
 
-def forest(kind: type, attributes: Attributes) -> Any:
+@fitted_by("estimators_", most_columns=_MOST_COLUMNS)
+def forest(model: Any, attributes: Attributes) -> None:
     """A forest whose trees see the same columns."""
-    model = made_anew(kind, attributes)
-    if "estimators_" not in attributes:
-        return model
-    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     trees = attributes["estimators_"]
     check(isinstance(trees, list) and trees, "a forest has no trees")
-    _check_members(trees, n_features)
+    _check_members(trees, model.n_features_in_)
     model.n_outputs_, model.estimators_, model.estimator_ = 1, trees, model.estimator
     if "oob_score_" in attributes:
         model.oob_score_ = attributes["oob_score_"]
-    return model
 
 
-def gradient_boosting(kind: type, attributes: Attributes) -> Any:
+@fitted_by("estimators_", most_columns=_MOST_COLUMNS)
+def gradient_boosting(model: Any, attributes: Attributes) -> None:
     """Gradient boosting: a constant, and one tree for each stage."""
-    model = made_anew(kind, attributes)
-    if "estimators_" not in attributes:
-        return model
-    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
     stages, start = attributes["estimators_"], attributes.get("init_")
     check(
         isinstance(stages, np.ndarray) and stages.dtype == object and len(stages),
         "gradient boosting has no trees",
     )
     check(stages.shape == (len(stages), 1), "gradient boosting needs one tree for each stage")
-    _check_members(stages[:, 0].tolist(), n_features)
+    _check_members(stages[:, 0].tolist(), model.n_features_in_)
     # A model that starts with the prediction of another cannot be checked: how many rows it gives
     # decides what compiled code writes to.
     if not _is_constant(start) and not (isinstance(start, str) and start == "zero"):
@@ -160,7 +141,6 @@ def gradient_boosting(kind: type, attributes: Attributes) -> Any:
     model.estimators_, model.init_ = stages, start
     model.max_features_ = attributes.get("max_features_")
     model.train_score_ = attributes.get("train_score_")
-    return model
 
 
 def constant(kind: type, attributes: Attributes) -> Any:
@@ -205,14 +185,11 @@ def boosted_tree(kind: type, attributes: Attributes) -> TreePredictor:
     return TreePredictor(nodes, *sets)
 
 
-def hist_boosting(kind: type, attributes: Attributes) -> Any:
+@fitted_by("_predictors", most_columns=_MOST_BOOSTED_COLUMNS)
+def hist_boosting(model: Any, attributes: Attributes) -> None:
     """The model around the trees."""
-    model = made_anew(kind, attributes)
-    if "_predictors" not in attributes:
-        return model
-    n_features = set_columns(model, attributes, most=_MOST_BOOSTED_COLUMNS)
     categories = attributes.get("_preprocessor")
-    categorical = np.zeros(n_features, dtype=bool)
+    categorical = np.zeros(model.n_features_in_, dtype=bool)
     model.is_categorical_ = model._preprocessor = model._is_categorical_remapped = None
     if categories is not None:
         mask = attributes.get("is_categorical_")
@@ -234,7 +211,6 @@ def hist_boosting(kind: type, attributes: Attributes) -> Any:
     model.n_trees_per_iteration_ = 1
     for name in _TOLD:
         setattr(model, name, attributes.get(name))
-    return model
 
 
 def categories_of(model: Any) -> list[NDArray[Any]] | None:
