@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 @options.out_option(
     default="-", metavar="PRED", show_default="standard output", help="A CSV or Parquet file."
 )
-@option(
-    "--prefix",
-    default="",
-    metavar="TEXT",
-    show_default=False,
-    help="Before the names of the new columns.",
-)
+@option("--prefix", default="", show_default=False, help="Before the names of the new columns.")
 @option(
     "--skip-missing", is_flag=True, help="Leave the new columns empty where inputs are missing."
 )

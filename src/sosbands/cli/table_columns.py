@@ -95,9 +95,8 @@ class Columns:
                 "the model does not say what it predicts: name the column with --target"
             )
         check_present(table, [self.target], file)
-        return pd.Series(
-            cells.numbers(table[self.target], file.form), table.index, name=self.target
-        )
+        values = cells.numbers(table[self.target], file.form)
+        return pd.Series(values, table.index, name=self.target)
 
     def unseen(self, X: pd.DataFrame) -> dict[str, set[str]]:
         """Categories that training has not seen, by column."""

@@ -98,15 +98,8 @@ def fit(
     groups = None if rows.groups is None else rows.groups[train]
     model.fit(rows.X.iloc[train], rows.y[train], groups=groups).set_params(verbose=0)
     summary = _summary(model, rows, test, level)
-    save_model(
-        model,
-        out,
-        trusted=trust,
-        columns=asdict(rows.columns),
-        level=level,
-        data=Path(data.path).name,
-        summary=summary,
-    )
+    known = {"columns": asdict(rows.columns), "level": level, "data": Path(data.path).name}
+    save_model(model, out, trusted=trust, **known, summary=summary)
     click.echo(aligned([*summary.items(), ("saved", out)]))
 
 
