@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sosbands.cli.cells import categories, numbers
-from sosbands.cli.numerals import all_numbers, number
+from sosbands.cli.cells import all_numbers, categories, number, numbers
 from sosbands.cli.table_file import CsvFormat, TableError
 
 

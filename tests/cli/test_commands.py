@@ -62,9 +62,9 @@ def test_the_demo_says_how_good_it_is_and_names_an_extra_that_is_absent(
 
 def test_an_evaluation_is_that_of_the_library(sosbands, folder, model):
     shown = sosbands("evaluate", model, folder / "new.csv", "--level", 0.8, "--json")
-    from sosbands.cli.labelled_rows import read_labelled
     from sosbands.cli.models import load_model
     from sosbands.cli.table_file import TableFile
+    from sosbands.cli.table_rows import read_labelled
 
     columns = load_model(str(model), ()).columns
     rows = read_labelled(TableFile(str(folder / "new.csv")), columns, drop_missing=False)

@@ -1,24 +1,18 @@
-"""The command ``sosbands``; each subcommand is in a file of its own, ``<name>_command.py``.
+"""The command ``sosbands``; its subcommands are in ``*_commands.py``, by what they need.
 
 Exit codes: 0, all went well; 1, a mistake in the data, a file or a setting; 2, a mistake in the
 command line; 130, interrupted. Results go to standard output, everything else to standard error.
 Subcommands are thin calls of the library, which they import when they run: so help comes at once.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 
 import click
 
-from sosbands.cli.compare_command import compare
 from sosbands.cli.demo_command import demo
-from sosbands.cli.evaluate_command import evaluate
-from sosbands.cli.fit_command import fit
-from sosbands.cli.info_command import info
-from sosbands.cli.predict_command import predict
-from sosbands.cli.report_command import report
+from sosbands.cli.model_commands import evaluate, info, predict, report
+from sosbands.cli.training_commands import compare, fit
 
 __all__ = ["commands", "main"]
 

@@ -1,7 +1,5 @@
 """What every command does alike: help with an example, errors and warnings in one line, output."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 import warnings
@@ -64,11 +62,6 @@ def is_verbose() -> bool:
     return bool(click.get_current_context().meta.get("verbose"))
 
 
-def say(text: str) -> None:
-    """Say something on standard error; standard output is for results alone."""
-    click.echo(text, err=True)
-
-
 def say_while_working(text: str) -> None:
     """Show progress in a line that the next one overwrites, if someone is watching."""
     if sys.stderr.isatty():
@@ -97,7 +90,7 @@ def _warnings_in_one_line() -> Iterator[None]:
         line = _one_line(str(message))
         if line not in told and (issubclass(category, UserWarning) or is_verbose()):
             told.add(line)
-            say(f"Warning: {line}")
+            click.echo(f"Warning: {line}", err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -1,12 +1,12 @@
 """Models of the command line: made by name, saved and loaded together with their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
+
+from sklearn.pipeline import make_pipeline
 
 from sosbands.cli.command import METADATA
 from sosbands.cli.table_columns import Columns
@@ -84,8 +84,6 @@ def make_estimator(path: str | None, seed: int) -> Any:
 
 def fresh_model(columns: Columns, estimator: str | None, **parameters: Any) -> BandRegressor:
     """A `BandRegressor` that encodes the categories of these columns itself."""
-    from sklearn.pipeline import make_pipeline
-
     encoder = columns.encoder()
     around = make_estimator(estimator, parameters["random_state"])
     if around is not None and encoder is not None:

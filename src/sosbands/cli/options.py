@@ -1,7 +1,5 @@
 """Arguments and options that several commands share."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
@@ -15,19 +13,53 @@ from sosbands.cli.table_file import CsvFormat, TableFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-option = partial(click.option, show_default=True)
-LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+def _find_own_modules(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Let modules of the working directory be named; they come last and so hide no others."""
+    if value:
+        here = os.getcwd()
+        sys.path.append(here)  # until the end: other processes import them, too
+        ctx.call_on_close(lambda: sys.path.remove(here))
+    return value
 
 
-class Output(click.Path):
+def _in_a_folder(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """A file to write; one in a folder that is not there is refused before hours of work."""
+    folder = Path(value).absolute().parent
+    if value != "-" and not folder.is_dir():
+        raise click.BadParameter(f"The folder {str(folder)!r} does not exist.")
+    return value
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path, if its folder is there."""
-        folder = Path(value).absolute().parent
-        if value != "-" and not folder.is_dir():
-            self.fail(f"The folder {str(folder)!r} does not exist.", param, ctx)
-        return super().convert(value, param, ctx)
+
+option = partial(click.option, show_default=True)
+data_argument = click.argument(
+    "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
+out_option = partial(option, "--out", type=click.Path(), callback=_in_a_folder)
+level_option = partial(
+    option, "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="P"
+)
+drop_missing_option = option(
+    "--drop-missing", is_flag=True, help="Leave rows with missing values out."
+)
+estimator_option = option(
+    "--estimator",
+    metavar="IMPORT",
+    show_default="a kernel mean",
+    callback=_find_own_modules,
+    help="The model to put intervals around, such as sklearn.svm.SVR or own_module:make_model.",
+)
+seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
+jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
+trust_option = option(
+    "--trust",
+    multiple=True,
+    metavar="TYPE",
+    callback=_find_own_modules,
+    help="Allow this type in the model file: one that it names, and that you know.",
+)
 
 
 def reading_options(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,42 +110,32 @@ def training_options(body: F) -> F:
     return body
 
 
-def _find_own_modules(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Let modules of the working directory be named; they come last and so hide no others."""
-    if value:
-        here = os.getcwd()
-        sys.path.append(here)  # until the end: other processes import them, too
-        ctx.call_on_close(lambda: sys.path.remove(here))
-    return value
+def judging_options(body: Callable[..., Any]) -> Callable[..., Any]:
+    """A model and rows to judge it on: the body gets both, and the level of the intervals."""
 
+    @model_argument
+    @data_argument
+    @level_option(show_default="as in fit", help="Of the intervals.")
+    @option("--target", metavar="COL", show_default="as in fit", help="The column to predict.")
+    @drop_missing_option
+    @trust_option
+    @reading_options
+    @wraps(body)
+    def command(
+        *,
+        model: str,
+        data: TableFile,
+        level: float | None,
+        target: str | None,
+        drop_missing: bool,
+        trust: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        from sosbands.cli.models import load_model
+        from sosbands.cli.table_rows import read_labelled
 
-data_argument = click.argument(
-    "data", type=click.Path(exists=True, dir_okay=False, allow_dash=True)
-)
-model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
-drop_missing_option = option(
-    "--drop-missing", is_flag=True, help="Leave rows with missing values out."
-)
-estimator_option = option(
-    "--estimator",
-    metavar="IMPORT",
-    show_default="a kernel mean",
-    callback=_find_own_modules,
-    help="The model to put intervals around, such as sklearn.svm.SVR or own_module:make_model.",
-)
-seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
-jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
-json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
-level_option = option(
-    "--level", type=LEVEL, metavar="P", show_default="as in fit", help="Of the intervals."
-)
-target_option = option(
-    "--target", metavar="COL", show_default="as in fit", help="The column to predict."
-)
-trust_option = option(
-    "--trust",
-    multiple=True,
-    metavar="TYPE",
-    callback=_find_own_modules,
-    help="Allow this type in the model file: one that it names, and that you know.",
-)
+        stored = load_model(model, trust, target=target)
+        rows = read_labelled(data, stored.columns, drop_missing=drop_missing)
+        return body(stored.model, rows, level=level or stored.level, **others)
+
+    return command

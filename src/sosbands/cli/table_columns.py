@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli import cells
-from sosbands.cli.numerals import nearly_a_number
 from sosbands.cli.table_file import CsvFormat, RowError, TableError, TableFile
 from sosbands.quoting import listed, quoted, shortened
 
@@ -96,9 +95,8 @@ class Columns:
                 "the model does not say what it predicts: name the column with --target"
             )
         check_present(table, [self.target], file)
-        return pd.Series(
-            cells.numbers(table[self.target], file.form), table.index, name=self.target
-        )
+        values = cells.numbers(table[self.target], file.form)
+        return pd.Series(values, table.index, name=self.target)
 
     def unseen(self, X: pd.DataFrame) -> dict[str, set[str]]:
         """Categories that training has not seen, by column."""
@@ -153,7 +151,7 @@ def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:
             ": make numbers of them, such as the day of the year, or leave it out with --drop",
         )
     # Percentages or 1.234.567 may be all there is; as categories they would lose their order.
-    nearly = sum(map(nearly_a_number, others))
+    nearly = sum(map(cells.nearly_a_number, others))
     if len(wrong) - nearly < np.isfinite(values).sum() + nearly:
         many = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise RowError(

@@ -4,8 +4,6 @@ Whether a file is CSV or Parquet is said by its name; ``-`` is CSV from standard
 standard output.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from sosbands.quoting import quoted
@@ -35,21 +33,12 @@ class RowError(TableError):
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How text stands for a table.
+    """How text stands for a table."""
 
-    Attributes
-    ----------
-    sep : str or None
-        What is between two cells. None: a tab in a ``.tsv`` file, otherwise a comma.
-    encoding : str
-    decimal, thousands : str
-        What is between units and tenths, and between three digits and the next in a number.
-    """
-
-    sep: str | None = None
+    sep: str | None = None  # between two cells; None: a tab in a .tsv file, otherwise a comma
     encoding: str = "utf-8"
-    decimal: str = "."
-    thousands: str = ""
+    decimal: str = "."  # between units and tenths
+    thousands: str = ""  # between three digits and the next in a number
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.sep) != 1:

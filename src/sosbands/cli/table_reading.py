@@ -5,8 +5,6 @@ it is read in, and columns that nobody computes with are written back unchanged.
 file have their types.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -122,7 +120,14 @@ def _csv_blocks(file: TableFile, rows: int) -> Iterator[pd.DataFrame]:
     except pd.errors.EmptyDataError:
         raise TableError(f"{file.name} is empty: a header and rows are needed") from None
     except pd.errors.ParserError as error:
-        raise TableError(_parser_sentence(str(error), file)) from error
+        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        said = f"{file.name} is not a CSV table: {shortened(str(error).strip(), 200)}"
+        if found is not None:
+            said = (
+                f"line {found[2]} of {file.name} has {found[3]} cells but the header has "
+                f"{found[1]}: put quotes around cells that contain the separator"
+            )
+        raise TableError(said) from error
     except UnicodeError as error:
         raise TableError(
             f"{file.name} is not {file.form.encoding} text: name its encoding, such as "
@@ -186,17 +191,6 @@ def _beginning(stream: io.BufferedReader, file: TableFile) -> tuple[int, list[st
 
 def _is_blank(cells: list[str]) -> bool:
     return len(cells) <= 1 and not "".join(cells).strip()
-
-
-def _parser_sentence(message: str, file: TableFile) -> str:
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
-    if found is None:
-        return f"{file.name} is not a CSV table: {shortened(message.strip(), 200)}"
-    expected, line, saw = found.groups()
-    return (
-        f"line {line} of {file.name} has {saw} cells but the header has {expected}: put quotes "
-        "around cells that contain the separator"
-    )
 
 
 def _check_names(names: list[str], file: TableFile) -> None:

@@ -7,7 +7,8 @@ import gzip
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -31,14 +32,9 @@ def writer(file: TableFile) -> Iterator[Write]:
             with _parquet_writer(temporary) as write:
                 yield write
         else:
-            with _opened(temporary) as stream:
+            opened: Any = partial(gzip.open, compresslevel=6) if temporary.endswith(".gz") else open
+            with opened(temporary, "wt", encoding="utf-8", newline="") as stream:
                 yield _csv_writer(stream, file)
-
-
-def _opened(path: str) -> IO[str]:
-    if path.endswith(".gz"):
-        return gzip.open(path, "wt", compresslevel=6, encoding="utf-8", newline="")
-    return open(path, "w", encoding="utf-8", newline="")
 
 
 def _csv_writer(stream: Any, file: TableFile) -> Write:

@@ -6,14 +6,13 @@ arrays in NumPy's own format. To load one is to make objects of types on a list;
 name anything else, and compiled code gets only what has been checked.
 
 - `archive`: the zip file, its bounds and its checksum;
-- `arrays`: arrays, compared with their bytes;
 - `schema`: the tree, and the audit that compares it with the list;
-- `reader`: from the tree to objects;
+- `reader`: from the tree and the arrays to objects;
 - `listed_types`: the list, with a maker for each type;
-- `kinds`: what a maker is, and that of estimators which need NumPy alone;
-- `trees`, `boosting`, `rebuilt`: makers of estimators with compiled parts;
+- `kinds`: what a maker is, and those of most estimators;
+- `trees`: makers of trees, forests and boosting;
 - `band_parts`: makers of the parts of a band;
-- `portable`: what of a model is written;
+- `writer`: what of a model is written;
 - `replacing`: a file takes the place of another when it is complete;
 - `files`: the three functions.
 """

@@ -1,13 +1,12 @@
 """The zip archive of a model: bounded before it is read, checked by a checksum, reproducible."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -27,6 +26,20 @@ class ModelFileError(ValueError):
 
     Nothing in such a file has been run.
     """
+
+
+@contextmanager
+def explained(subject: str, otherwise: str) -> Iterator[None]:
+    """Errors about a file or a model become a `ModelFileError` that begins with the subject.
+
+    Whatever else goes wrong has the sentence `otherwise` before it, which says what it means.
+    """
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{subject}: {error}") from None
+    except Exception as error:
+        raise ModelFileError(f"{subject}: {otherwise} ({type(error).__name__}: {error})") from error
 
 
 @dataclass(frozen=True)
@@ -75,21 +88,17 @@ def _check_entries(archive: ZipFile, size: int) -> None:
     if len(set(names)) < len(names):
         raise ModelFileError("two members of the archive have the same name")
     for entry in archive.infolist():
-        _check_entry(entry)
+        name, is_text = entry.filename, entry.filename in _TEXTS
+        if not is_text and not _ARRAY_NAME.fullmatch(name):
+            raise ModelFileError(f"a model file has no member called {name!r}")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise ModelFileError(f"the member {name!r} is a symbolic link")
+        if entry.compress_type not in ((ZIP_STORED, ZIP_DEFLATED) if is_text else (ZIP_STORED,)):
+            raise ModelFileError(f"the member {name!r} is compressed as in no model file")
     largest = max(archive.getinfo(name).file_size for name in _TEXTS)
     arrays = sum(part.file_size for part in archive.infolist() if part.filename not in _TEXTS)
     if largest > _LARGEST_RATIO * size + _FREE or arrays > size:
         raise ModelFileError(f"its members claim to be far larger than the file of {size} bytes")
-
-
-def _check_entry(entry: ZipInfo) -> None:
-    name, text = entry.filename, entry.filename in _TEXTS
-    if not text and not _ARRAY_NAME.fullmatch(name):
-        raise ModelFileError(f"a model file has no member called {name!r}")
-    if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ModelFileError(f"the member {name!r} is a symbolic link")
-    if entry.compress_type not in ((ZIP_STORED, ZIP_DEFLATED) if text else (ZIP_STORED,)):
-        raise ModelFileError(f"the member {name!r} is compressed as in no model file")
 
 
 def _manifest(archive: ZipFile) -> dict[str, Any]:

@@ -4,8 +4,6 @@ Beside what their constructors check, arrays must have the shapes that go togeth
 would fail otherwise, or take far more memory than the file.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

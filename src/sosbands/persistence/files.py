@@ -1,25 +1,16 @@
 """`save`, `load` and `describe`."""
 
-from __future__ import annotations
-
-import io
-import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from zipfile import ZipFile
+from typing import Any
 
-from sosbands.persistence.archive import FORMAT, Archive, ModelFileError, packed, unpacked
+from sosbands.persistence.archive import ModelFileError, explained, unpacked
 from sosbands.persistence.replacing import replacing
 
-if TYPE_CHECKING:
-    from sosbands.persistence.schema import Audit
-
-_PACKAGES = ("sosbands", "scikit-learn", "numpy", "skops")
+_FOREIGN = "it is damaged, or was not written by sosbands"
 
 
 def save(
@@ -59,13 +50,15 @@ def save(
     prediction and recalibration need them; models around which a band is put bring what they are
     made of. Left out are also ``n_jobs``, ``memory`` and generators of random numbers.
     """
+    from sosbands.persistence.writer import written
+
     _check_fitted(model)
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist: create it first")
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: give the name of a file in it")
-    data = _written(model, dict(metadata or {}), _names(trusted))
+    data = written(model, dict(metadata or {}), _names(trusted))
     with replacing(fspath(path)) as temporary:
         Path(temporary).write_bytes(data)
 
@@ -99,12 +92,23 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     InconsistentVersionWarning
         If the minor version of scikit-learn differs from that of the file.
     """
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    from sosbands.persistence.reader import read_model
+
     data, names = _read(path), _names(trusted)
-    with _loading(path):
+    with explained(f"{path} cannot be loaded", _FOREIGN):
         archive = unpacked(data)
         original = _check_versions(archive.manifest)
-        model = _made(archive, names)
-    _warn_of_version(model, original)
+        model = read_model(archive, names)
+    current = version("scikit-learn")
+    if _minor(original) != _minor(current):
+        differs = InconsistentVersionWarning(
+            estimator_name=type(model).__name__,
+            current_sklearn_version=current,
+            original_sklearn_version=original,
+        )
+        warnings.warn(differs, stacklevel=2)
     return model
 
 
@@ -118,7 +122,7 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         it was saved), ``foreign_types`` (what `load` must be told to trust) and ``metadata``.
     """
     data = _read(path)
-    with _loading(path):
+    with explained(f"{path} cannot be loaded", _FOREIGN):
         return unpacked(data).manifest
 
 
@@ -135,85 +139,6 @@ def _check_fitted(model: Any) -> None:
         raise ModelFileError(f"this {name} is not fitted: call fit before save") from None
 
 
-def _written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> bytes:
-    """The bytes of the file; a model has been made of them once, as a test."""
-    import skops.io
-
-    from sosbands.persistence.portable import portable
-    from sosbands.persistence.schema import Audit, name_of, parsed, renumbered
-
-    refused = f"this {type(model).__name__} cannot be saved"
-    with _explained(refused, "it holds something without a storable state"):
-        with ZipFile(io.BytesIO(skops.io.dumps(portable(model)))) as dumped:
-            schema, files = renumbered(parsed(dumped.read("schema.json")))
-            arrays = {new: dumped.read(old) for old, new in files.items()}
-        audit = Audit(trusted)
-        audit.visit(schema)
-        _refuse(audit)
-    manifest = {
-        "format_version": FORMAT,
-        "model": name_of(schema),
-        "versions": {package: version(package) for package in _PACKAGES},
-        "foreign_types": sorted(audit.foreign),
-        "metadata": metadata,
-    }
-    try:
-        data = packed(manifest, json.dumps(schema, separators=(",", ":")).encode(), arrays)
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(f"metadata must be expressible in JSON: {error}") from None
-    with _explained(refused, "it could not be loaded again"):
-        _made(unpacked(data), trusted)
-    return data
-
-
-def _made(archive: Archive, trusted: frozenset[str]) -> Any:
-    """The model, once every name in the file has been judged."""
-    from sklearn.exceptions import InconsistentVersionWarning
-
-    from sosbands.persistence.reader import Reader
-    from sosbands.persistence.schema import Audit, count_nodes, parsed
-
-    schema, audit = parsed(archive.schema), Audit(trusted)
-    audit.visit(schema)
-    _refuse(audit)
-    reader = Reader(archive.arrays, count_nodes(archive.schema), trusted)
-    with warnings.catch_warnings():
-        # One warning for the file instead of one for every part that is trusted.
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = reader.read(schema)
-    if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
-    return model
-
-
-def _refuse(audit: Audit) -> None:
-    """Say what is not on the list, and what to do."""
-    names = audit.refused or audit.unstorable
-    if not names:
-        return
-    if any(name.startswith("sklearn.model_selection._search.") for name in names):
-        raise ModelFileError("it is a search: save its best_estimator_ instead")
-    if audit.unstorable:
-        sparse = any(name.startswith("scipy.sparse.") for name in audit.unstorable)
-        advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
-        raise ModelFileError(
-            f"it holds what no model file can: {_places(audit.unstorable)}; {advice}"
-        )
-    advice = f"pass trusted={sorted(names)} if you trust their code and the file"
-    if any(name.startswith("sklearn.") for name in names):
-        advice = (
-            "of scikit-learn, files hold the models and transformers that can be checked when they "
-            f"are loaded (the page on model files lists them): use one of these, or {advice}"
-        )
-    if any(place.endswith("calibration_.ratio") for place in names.values()):
-        advice += "; likelihood ratios can also be given to conformalize as an array"
-    raise ModelFileError(f"it names what sosbands does not know: {_places(names)}; {advice}")
-
-
-def _places(names: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} (in {place})" for name, place in sorted(names.items()))
-
-
 def _check_versions(manifest: Mapping[str, Any]) -> str:
     """The scikit-learn that wrote the file; one from the future is refused."""
     original, current = str(manifest["versions"]["scikit-learn"]), version("scikit-learn")
@@ -223,21 +148,6 @@ def _check_versions(manifest: Mapping[str, Any]) -> str:
             "scikit-learn"
         )
     return original
-
-
-def _warn_of_version(model: Any, original: str) -> None:
-    from sklearn.exceptions import InconsistentVersionWarning
-
-    name, current = type(model).__name__, version("scikit-learn")
-    if _minor(original) != _minor(current):
-        warnings.warn(
-            InconsistentVersionWarning(
-                estimator_name=name,
-                current_sklearn_version=current,
-                original_sklearn_version=original,
-            ),
-            stacklevel=3,
-        )
 
 
 def _minor(text: str) -> tuple[int, int]:
@@ -260,21 +170,3 @@ def _read(path: str | PathLike[str]) -> bytes:
     if not file.exists():
         raise FileNotFoundError(f"there is no model file {file}: check the name")
     return file.read_bytes()
-
-
-def _loading(path: str | PathLike[str]) -> AbstractContextManager[None]:
-    return _explained(f"{path} cannot be loaded", "it is damaged, or was not written by sosbands")
-
-
-@contextmanager
-def _explained(subject: str, otherwise: str) -> Iterator[None]:
-    """Errors about a file or a model become a `ModelFileError` that begins with the subject.
-
-    Whatever else goes wrong has the sentence `otherwise` before it, which says what it means.
-    """
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{subject}: {error}") from None
-    except Exception as error:
-        raise ModelFileError(f"{subject}: {otherwise} ({type(error).__name__}: {error})") from error

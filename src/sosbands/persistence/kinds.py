@@ -1,18 +1,20 @@
 """How an object of a listed type is made of its attributes.
 
 A `Kind` belongs to each type on the list (see `listed_types`). It says which attributes a file
-holds and which function makes the object: no type is listed without one.
+holds and which function makes the object: no type is listed without one. Here are the makers of
+estimators that need NumPy alone, and of those that are built anew because they have compiled parts,
+or memory that depends on their state: what decides where compiled code reads and writes is computed
+from plain arrays again, by the constructors and by `fit` of scikit-learn, which check them.
 """
-
-from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sosbands.persistence.archive import ModelFileError
 
@@ -29,6 +31,12 @@ _OF_TRAINING = {
 }
 # What fitted estimators of scikit-learn know of the columns.
 COLUMNS = frozenset({"n_features_in_", "feature_names_in_"})
+NEIGHBOURS_FITTED = COLUMNS | {"_fit_X", "_y"}
+ENCODER_FITTED = COLUMNS | {"categories_", "drop_idx_"}
+_METRICS = ("chebyshev", "cityblock", "euclidean", "l1", "l2", "manhattan", "minkowski")
+_KERNELS = ("cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid")
+# One row of so many columns is half a megabyte, and sixteen times as many come out at most.
+_MOST_COLUMNS, _MOST_PRODUCTS = 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -69,13 +77,15 @@ def parameters(kind: type) -> Mapping[str, Any]:
 def plain(kind: type, attributes: Attributes) -> Any:
     """An estimator that needs Python and NumPy alone: these check whatever they are given."""
     for name in attributes:
-        _check_name(kind, name)
+        # In place of what the class defines, one could replace a check.
+        if name.startswith("__") or (name not in parameters(kind) and hasattr(kind, name)):
+            raise ModelFileError(f"an attribute hides what is {kind.__name__}.{name}")
     known = parameters(kind).items()
     # Of parameters that another version of scikit-learn did not have.
     defaults = {name: value for name, value in known if value is not inspect.Parameter.empty}
     item: Any = object.__new__(kind)
     vars(item).update({**defaults, **attributes, **_machine(kind)})
-    check_parameters(item)
+    _check_parameters(item)
     return item
 
 
@@ -83,14 +93,27 @@ def made_anew(kind: type, attributes: Attributes) -> Any:
     """What the constructor makes of its parameters; the other attributes are not set."""
     given = {name: value for name, value in attributes.items() if name in parameters(kind)}
     item = kind(**{**given, **_machine(kind)})
-    check_parameters(item)
+    _check_parameters(item)
     return item
 
 
-def check_parameters(item: Any) -> None:
-    """Check the parameters of an estimator as scikit-learn does in `fit`."""
-    if hasattr(item, "_parameter_constraints"):
-        item._validate_params()
+def fitted_by(
+    attribute: str, *, most_columns: int
+) -> Callable[[Callable[[Any, Attributes], None]], Maker]:
+    """A maker of what `made_anew` makes; if a file holds `attribute`, a function sets the rest."""
+
+    def maker(set_rest: Callable[[Any, Attributes], None]) -> Maker:
+        @wraps(set_rest)
+        def make(kind: type, attributes: Attributes) -> Any:
+            model = made_anew(kind, attributes)
+            if attribute in attributes:
+                set_columns(model, attributes, most=most_columns)
+                set_rest(model, attributes)
+            return model
+
+        return make
+
+    return maker
 
 
 def check(true: Any, what: str) -> None:
@@ -107,14 +130,9 @@ def whole(value: Any, what: str, *, least: int, most: int) -> int:
     return int(value)
 
 
-def columns_of(attributes: Attributes, *, most: int) -> int:
-    """n_features_in_, without which scikit-learn does not compare the columns of new rows."""
-    return whole(attributes.get("n_features_in_"), "n_features_in_", least=1, most=most)
-
-
 def set_columns(item: Any, attributes: Attributes, *, most: int) -> int:
     """Set, and give back, the number of columns; set their names if they have any."""
-    item.n_features_in_ = columns_of(attributes, most=most)
+    item.n_features_in_ = _columns_of(attributes, most=most)
     names = attributes.get("feature_names_in_")
     if names is not None:
         named = isinstance(names, np.ndarray) and names.shape == (item.n_features_in_,)
@@ -132,11 +150,113 @@ def numbers(value: Any, what: str, *, ndim: int, kinds: str = "f") -> Any:
     return value
 
 
+def neighbours(kind: type, attributes: Attributes) -> Any:
+    """Nearest neighbours: the search tree is built of the rows."""
+    model = made_anew(kind, attributes)
+    known = isinstance(model.metric, str) and model.metric in _METRICS
+    if not known or model.metric_params is not None or callable(model.weights):
+        raise ModelFileError(
+            f"neighbours are found by a metric of {_METRICS}, without metric_params, and weighed "
+            f"by a name, got {model.metric!r}"
+        )
+    if "_fit_X" not in attributes:
+        return model
+    rows = numbers(attributes["_fit_X"], "rows of neighbours", ndim=2, kinds="fiu")
+    outputs = attributes.get("_y")
+    check(
+        isinstance(outputs, np.ndarray) and outputs.dtype.kind in "fiu" and outputs.ndim <= 2,
+        "neighbours need outputs",
+    )
+    model.fit(rows, outputs)
+    n_features = set_columns(model, attributes, most=rows.shape[1])
+    check(n_features == rows.shape[1], "neighbours disagree on the columns")
+    return model
+
+
+def polynomial(kind: type, attributes: Attributes) -> Any:
+    """Products of columns; how many there are follows from the parameters."""
+    model = made_anew(kind, attributes)
+    if "n_features_in_" not in attributes:
+        return model
+    model.fit(np.zeros((1, _columns_of(attributes, most=_MOST_COLUMNS))))
+    check(model._n_out_full <= _MOST_PRODUCTS, "PolynomialFeatures makes too many columns")
+    set_columns(model, attributes, most=_MOST_COLUMNS)  # fit has forgotten their names
+    return model
+
+
+def one_hot(kind: type, attributes: Attributes) -> Any:
+    """A column for each category; how many there are follows from the categories."""
+    model = made_anew(kind, attributes)
+    if model.min_frequency is not None or model.max_categories is not None:
+        raise ModelFileError(
+            "OneHotEncoder can be stored without min_frequency and max_categories: group rare "
+            "categories before"
+        )
+    if "categories_" not in attributes:
+        return model
+    n_features = set_columns(model, attributes, most=_MOST_COLUMNS)
+    categories = attributes["categories_"]
+    check(
+        isinstance(categories, list) and len(categories) == n_features,
+        "OneHotEncoder needs the categories of each column",
+    )
+    for values in categories:
+        # They must ascend: the place of one is searched for, and none is past the end.
+        check(isinstance(values, np.ndarray) and values.ndim == 1 and len(values), "no categories")
+        if values.dtype != object:
+            missing = values != values  # noqa: PLR0124
+            known = values[~missing]
+            check(np.all(known[:-1] < known[1:]), "categories must ascend")
+            check(not np.any(missing[:-1]), "NaN must be the last category")
+    # Copies: what shares an array with another object could be changed after it was checked.
+    model.categories_, model._infrequent_enabled = list(map(np.array, categories)), False
+    model.drop_idx_ = _dropped(attributes.get("drop_idx_"), categories)
+    model._drop_idx_after_grouping = model.drop_idx_
+    model._n_features_outs = model._compute_n_features_outs()
+    return model
+
+
+def generalized_linear(kind: type, attributes: Attributes) -> Any:
+    """A linear predictor and a link, which follows from the parameters."""
+    model = plain(kind, attributes)
+    if "coef_" in attributes:
+        model._base_loss = model._get_loss()
+    return model
+
+
+def kernel_ridge(kind: type, attributes: Attributes) -> Any:
+    """Products with the training rows, by a kernel that scikit-learn knows by name."""
+    model = plain(kind, attributes)
+    if not isinstance(model.kernel, str) or model.kernel not in _KERNELS:
+        raise ModelFileError(f"kernel must be one of {_KERNELS}, got {model.kernel!r}")
+    if "X_fit_" in attributes:
+        numbers(model.X_fit_, "rows of KernelRidge", ndim=2, kinds="fiu")
+        _columns_of(attributes, most=_MOST_COLUMNS)
+    return model
+
+
 def _machine(kind: type) -> Attributes:
     return {name: value for name, value in _OF_A_MACHINE.items() if name in parameters(kind)}
 
 
-def _check_name(kind: type, name: str) -> None:
-    """Refuse attributes in place of what the class defines: one could replace a check."""
-    if name.startswith("__") or (name not in parameters(kind) and hasattr(kind, name)):
-        raise ModelFileError(f"an attribute hides what is {kind.__name__}.{name}")
+def _check_parameters(item: Any) -> None:
+    """Check the parameters of an estimator as scikit-learn does in `fit`."""
+    if hasattr(item, "_parameter_constraints"):
+        item._validate_params()
+
+
+def _columns_of(attributes: Attributes, *, most: int) -> int:
+    """n_features_in_, without which scikit-learn does not compare the columns of new rows."""
+    return whole(attributes.get("n_features_in_"), "n_features_in_", least=1, most=most)
+
+
+def _dropped(places: Any, categories: list[NDArray[Any]]) -> NDArray[Any] | None:
+    if places is None:
+        return None
+    check(isinstance(places, np.ndarray) and places.shape == (len(categories),), "drop_idx_")
+    made: NDArray[Any] = np.empty(len(categories), dtype=object)
+    for column, (place, values) in enumerate(zip(places.tolist(), categories, strict=True)):
+        inside = place is None or (type(place) is int and 0 <= place < len(values))
+        check(inside, "OneHotEncoder drops a category that it does not have")
+        made[column] = place
+    return made

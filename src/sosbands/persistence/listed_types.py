@@ -9,31 +9,13 @@ Functions are on the list by name if they compute with one array. Nothing on it 
 processes, imports modules or evaluates text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn import (
-    compose,
-    decomposition,
-    dummy,
-    ensemble,
-    feature_selection,
-    frozen,
-    impute,
-    kernel_ridge,
-    linear_model,
-    model_selection,
-    neighbors,
-    neural_network,
-    pipeline,
-    preprocessing,
-    svm,
-    tree,
-)
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.feature_selection import f_regression, r_regression
 
 from sosbands.conformal import SignedCalibration
 from sosbands.conformal.registry import CALIBRATIONS
@@ -54,53 +36,42 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.persistence import band_parts, boosting, rebuilt, trees
-from sosbands.persistence.kinds import COLUMNS, Kind, plain
+from sosbands.persistence import band_parts, kinds, trees
+from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
 
 # They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
 # list can be seen at once.
 _PLAIN = {
-    compose: "ColumnTransformer TransformedTargetRegressor make_column_selector",
-    decomposition: "PCA TruncatedSVD",
-    ensemble: "StackingRegressor VotingRegressor",
-    feature_selection: "SelectKBest VarianceThreshold",
-    frozen: "FrozenEstimator",
-    impute: "MissingIndicator SimpleImputer",
-    linear_model: (
+    "compose": "ColumnTransformer TransformedTargetRegressor make_column_selector",
+    "decomposition": "PCA TruncatedSVD",
+    "ensemble": "StackingRegressor VotingRegressor",
+    "feature_selection": "SelectKBest VarianceThreshold",
+    "frozen": "FrozenEstimator",
+    "impute": "MissingIndicator SimpleImputer",
+    "linear_model": (
         "ARDRegression BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoCV "
         "LinearRegression QuantileRegressor Ridge RidgeCV"
     ),
-    model_selection: (
+    "model_selection": (
         "GroupKFold GroupShuffleSplit KFold LeaveOneGroupOut LeaveOneOut ShuffleSplit "
         "TimeSeriesSplit"
     ),
-    neural_network: "MLPRegressor",
-    pipeline: "FeatureUnion Pipeline",
-    preprocessing: (
+    "neural_network": "MLPRegressor",
+    "pipeline": "FeatureUnion Pipeline",
+    "preprocessing": (
         "FunctionTransformer MaxAbsScaler MinMaxScaler OrdinalEncoder PowerTransformer "
         "RobustScaler StandardScaler"
     ),
-    svm: "LinearSVR",
+    "svm": "LinearSVR",
 }
 
 # Parts of ours that check themselves when they are made, or have nothing to check.
 _PARTS = (
     *CALIBRATIONS,
-    SDP,
-    Accelerated,
-    BandFunctions,
-    BandInputs,
-    FittedBand,
-    Gaussian,
-    Linear,
-    Matern,
-    Mean,
-    Newton,
-    ScaleInputs,
-    SecondOpinion,
-    SignedCalibration,
-    Trial,
-    Tuning,
+    *(SignedCalibration, BandInputs, Mean, ScaleInputs, SecondOpinion, BandFunctions, FittedBand),
+    *(Gaussian, Linear, Matern),
+    *(SDP, Accelerated, Newton),
+    *(Trial, Tuning),
 )
 
 _NOTHING: frozenset[str] = frozenset()
@@ -115,28 +86,42 @@ _CHECKED = (
     Kind(Features, band_parts.features, _NOTHING),
     Kind(GaussianProcess, band_parts.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
     Kind(KernelExpansion, band_parts.expansion, _NOTHING),
-    Kind(tree.DecisionTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
-    Kind(dummy.DummyRegressor, trees.constant),
-    Kind(tree.ExtraTreeRegressor, trees.decision_tree, trees.TREE_FITTED),
-    Kind(ensemble.ExtraTreesRegressor, trees.forest, trees.FOREST_FITTED),
-    Kind(ensemble.GradientBoostingRegressor, trees.gradient_boosting, trees.BOOSTING_FITTED),
-    Kind(ensemble.RandomForestRegressor, trees.forest, trees.FOREST_FITTED),
-    Kind(ensemble.HistGradientBoostingRegressor, boosting.hist_gradient_boosting, boosting.FITTED),
-    Kind(TreePredictor, boosting.predictor, _NOTHING),
-    Kind(linear_model.GammaRegressor, rebuilt.generalized_linear),
-    Kind(neighbors.KNeighborsRegressor, rebuilt.neighbours, rebuilt.NEIGHBOURS_FITTED),
-    Kind(kernel_ridge.KernelRidge, rebuilt.kernel_ridge),
-    Kind(preprocessing.OneHotEncoder, rebuilt.one_hot, rebuilt.ENCODER_FITTED),
-    Kind(linear_model.PoissonRegressor, rebuilt.generalized_linear),
-    Kind(preprocessing.PolynomialFeatures, rebuilt.polynomial, COLUMNS),
-    Kind(linear_model.TweedieRegressor, rebuilt.generalized_linear),
+    Kind(TreePredictor, trees.boosted_tree, _NOTHING),
 )
+
+# The same for estimators of scikit-learn: how each is made, and what its file holds of a fit.
+_FITTED: Mapping[str, tuple[Maker, frozenset[str] | None]] = {
+    "dummy.DummyRegressor": (trees.constant, None),
+    "ensemble.ExtraTreesRegressor": (trees.forest, trees.FOREST_FITTED),
+    "ensemble.GradientBoostingRegressor": (trees.gradient_boosting, trees.BOOSTING_FITTED),
+    "ensemble.HistGradientBoostingRegressor": (trees.hist_boosting, trees.HIST_BOOSTING_FITTED),
+    "ensemble.RandomForestRegressor": (trees.forest, trees.FOREST_FITTED),
+    "kernel_ridge.KernelRidge": (kinds.kernel_ridge, None),
+    "linear_model.GammaRegressor": (kinds.generalized_linear, None),
+    "linear_model.PoissonRegressor": (kinds.generalized_linear, None),
+    "linear_model.TweedieRegressor": (kinds.generalized_linear, None),
+    "neighbors.KNeighborsRegressor": (kinds.neighbours, kinds.NEIGHBOURS_FITTED),
+    "preprocessing.OneHotEncoder": (kinds.one_hot, kinds.ENCODER_FITTED),
+    "preprocessing.PolynomialFeatures": (kinds.polynomial, COLUMNS),
+    "tree.DecisionTreeRegressor": (trees.decision_tree, trees.TREE_FITTED),
+    "tree.ExtraTreeRegressor": (trees.decision_tree, trees.TREE_FITTED),
+}
+
+
+def _of_sklearn(module: str, name: str) -> Any:
+    return getattr(import_module(f"sklearn.{module}"), name)
+
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         *(Kind(one, plain) for one in (BandRegressor, KernelBand, KernelMean)),
-        *(Kind(getattr(m, name), plain) for m, names in _PLAIN.items() for name in names.split()),
+        *(
+            Kind(_of_sklearn(module, name), plain)
+            for module, names in _PLAIN.items()
+            for name in names.split()
+        ),
+        *(Kind(_of_sklearn(*name.split(".")), *how) for name, how in _FITTED.items()),
         *(Kind(one, band_parts.part, _NOTHING) for one in _PARTS),
         *_CHECKED,
     )
@@ -149,10 +134,7 @@ _UFUNCS = (
 )
 FUNCTIONS: Mapping[str, Any] = {
     **{f"numpy.{getattr(np, name).__name__}": getattr(np, name) for name in _UFUNCS},
-    **{
-        f"{function.__module__}.{function.__name__}": function
-        for function in (feature_selection.f_regression, feature_selection.r_regression)
-    },
+    **{f"{one.__module__}.{one.__name__}": one for one in (f_regression, r_regression)},
 }
 
 # Kinds of numbers and texts, which stand for themselves and name the type of an array.

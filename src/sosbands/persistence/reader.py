@@ -5,21 +5,30 @@ Arrays are made once for each member of the archive, so that they take no more m
 the depth of the tree is bounded.
 """
 
-from __future__ import annotations
-
+import io
 import json
-from collections.abc import Callable, Mapping
+import math
+import warnings
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import Bunch
 
-from sosbands.persistence.archive import ModelFileError
-from sosbands.persistence.arrays import read_array
+from sosbands.persistence.archive import Archive, ModelFileError
 from sosbands.persistence.listed_types import FUNCTIONS, KINDS, SCALARS
-from sosbands.persistence.schema import RANDOM, Node, is_node, kept_attributes, name_of
+from sosbands.persistence.schema import (
+    RANDOM,
+    Node,
+    check_names,
+    is_node,
+    kept_attributes,
+    name_of,
+    parsed,
+)
 from sosbands.persistence.trees import compiled_tree
 
 # Nodes within nodes: pipelines in pipelines have some sixty.
@@ -29,30 +38,52 @@ _DEEPEST = 200
 _LARGEST_SHARE, _FREE = 20, 1 << 20
 # Whole numbers fit into 64 bits: more of them could be made to collide in a dictionary.
 _LARGEST_NUMBER, _LARGEST_KEY = 1 << 64, 1 << 31
+# Numbers and truth values, beside which there are texts. Objects are written in the tree instead.
+_NUMBERS, _LARGEST_ITEM = "biuf", 8
+# Arrays with fields are the nodes of trees; these are among their names.
+_NODES = ({"left_child", "right_child", "feature"}, {"left", "right", "feature_idx"})
 _UNFINISHED = object()
 
 
-class Reader:
+def read_model(archive: Archive, trusted: frozenset[str]) -> Any:
+    """The model of a file, once every name in it has been judged."""
+    schema = parsed(archive.schema)
+    check_names(schema, trusted)
+    reader = _Reader(archive, trusted)
+    with warnings.catch_warnings():
+        # One warning for the file instead of one for every part that is trusted.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = reader.read(schema)
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise ModelFileError(f"it holds no estimator, but {type(model).__name__}")
+    return model
+
+
+class _Reader:
     """Objects of one file; what has the same number in the tree is one object.
 
     Such an object is described in full wherever it appears. Otherwise a short tree could stand for
     a model whose parts ask each other without end. For the same reason all objects together have no
-    more nodes than the text of the tree, `n_nodes`, however they are shared.
+    more nodes than the text of the tree, however they are shared.
     """
 
-    def __init__(self, arrays: Mapping[str, bytes], n_nodes: int, trusted: frozenset[str]) -> None:
-        self._files = arrays
+    def __init__(self, archive: Archive, trusted: frozenset[str]) -> None:
+        self._files = archive.arrays
         self._trusted = trusted
         self._arrays: dict[str, NDArray[Any]] = {}
         # Objects by their number, each with the nodes that describe it.
         self._made: dict[int, tuple[Any, int]] = {}
         self._depth = 0
-        self._bytes_left = _LARGEST_SHARE * sum(map(len, arrays.values())) + _FREE
-        self._nodes_left = n_nodes
+        self._bytes_left = _LARGEST_SHARE * sum(map(len, self._files.values())) + _FREE
+        self._nodes_left = archive.schema.count(b'"__loader__"')  # at most
+
+        def content(node: Node) -> Any:
+            return self.read(node.get("content"))
+
         # The audit has compared the names with the list for each of these loaders.
         self._ways: dict[str, Callable[[Node, str], Any]] = {
-            "ConstructorFromReduceNode": self._constructed,
-            "DTypeNode": lambda node, name: np.asarray(self.read(node.get("content"))).dtype,
+            "ConstructorFromReduceNode": lambda node, name: self._imported(name)(*content(node)),
+            "DTypeNode": lambda node, name: np.asarray(content(node)).dtype,
             "DictNode": self._dictionary,
             "FunctionNode": lambda node, name: FUNCTIONS.get(name) or self._imported(name),
             "JsonNode": _scalar,
@@ -60,7 +91,9 @@ class Reader:
             "NdArrayNode": self._array,
             "ObjectNode": self._object,
             "SliceNode": _slice,
-            "TreeNode": self._tree,
+            "TreeNode": lambda node, name: compiled_tree(
+                self.read(node.get("__reduce__", {}).get("args")), content(node)
+            ),
             "TupleNode": lambda node, name: tuple(self._list(node)),
             "TypeNode": lambda node, name: SCALARS.get(name) or self._imported(name),
             # In the place of a generator of random numbers.
@@ -103,10 +136,6 @@ class Reader:
     def _list(self, node: Node) -> list[Any]:
         return [self.read(item) for item in _listed(node.get("content"))]
 
-    def _tree(self, node: Node, name: str) -> Any:
-        arguments = node.get("__reduce__", {}).get("args")
-        return compiled_tree(self.read(arguments), self.read(node.get("content")))
-
     def _object(self, node: Node, name: str) -> Any:
         if name not in KINDS:
             return self._foreign(node, name)
@@ -130,7 +159,7 @@ class Reader:
         if not isinstance(file, str) or file not in self._files:
             raise ModelFileError(f"the file holds no array called {file!r}")
         if file not in self._arrays:
-            self._arrays[file] = read_array(file, self._files[file])
+            self._arrays[file] = _read_array(file, self._files[file])
         array = self._arrays[file]
         if name == "numpy.ndarray":
             return array
@@ -160,9 +189,6 @@ class Reader:
         elif state is not None:
             vars(made).update(state)
         return made
-
-    def _constructed(self, node: Node, name: str) -> Any:
-        return self._imported(name)(*self.read(node.get("content")))
 
     def _imported(self, name: str) -> Any:
         """Import what the user trusts; its code may run."""
@@ -220,3 +246,44 @@ def _slice(node: Node, name: str) -> slice:
     if not all(end is None or type(end) is int for end in ends):
         raise ModelFileError(f"a slice needs whole numbers, got {ends!r}")
     return slice(*ends)
+
+
+def _read_array(name: str, content: bytes) -> NDArray[Any]:
+    """The array in a member of the archive; everything it claims is compared with its bytes."""
+    stream = io.BytesIO(content)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(np.lib.format.read_magic(stream))
+    if read is None:
+        raise ModelFileError(f"the array {name!r} has an unknown version")
+    shape, fortran, dtype = read(stream)
+    if dtype.hasobject:
+        raise ModelFileError(f"the array {name!r} holds pickled objects")
+    start = stream.tell()
+    _check_dtype(name, dtype, len(content) - start)
+    # An axis without end would let loops over an array of no bytes run for ever.
+    sizes = all(0 <= size <= len(content) for size in shape)
+    if not sizes or start + math.prod(shape) * dtype.itemsize != len(content):
+        raise ModelFileError(f"the array {name!r} is not as long as it claims")
+    # A copy: aligned, and writable as an array that was just made.
+    array = np.frombuffer(content, dtype=dtype, offset=start).copy()
+    # NumPy counts on truth values of 0 and 1, and on characters that exist.
+    if dtype.kind == "b" and np.any(array.view(np.uint8) > 1):
+        raise ModelFileError(f"the array {name!r} holds truth values that are neither 0 nor 1")
+    if dtype.kind == "U" and array.size:
+        points = array.view(np.uint32)
+        if np.any(points > 0x10FFFF) or np.any((points >= 0xD800) & (points <= 0xDFFF)):
+            raise ModelFileError(f"the array {name!r} holds characters that do not exist")
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def _check_dtype(name: str, dtype: np.dtype[Any], available: int) -> None:
+    if dtype.names is not None:
+        plain = all(dtype[field].kind in "iuf" for field in dtype.names)
+        known = plain and any(fields <= set(dtype.names) for fields in _NODES)
+    else:
+        number = dtype.kind in _NUMBERS and dtype.itemsize <= _LARGEST_ITEM
+        known = dtype.subdtype is None and (number or dtype.kind == "U")
+    if not known or not dtype.isnative or not 0 < dtype.itemsize <= max(available, 64):
+        raise ModelFileError(f"the array {name!r} holds {dtype!s:.60}, which no model needs")

@@ -1,7 +1,5 @@
 """Files that take the place of others only when they are complete."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

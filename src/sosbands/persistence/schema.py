@@ -1,14 +1,11 @@
-"""The tree of objects in a model file: nodes of skops, numbered anew and audited.
+"""The tree of objects in a model file: nodes of skops, whose names are audited.
 
 A node is a dictionary with ``__loader__`` (the kind of object), ``__module__``, ``__class__``, an
 ``__id__`` that objects in several places share, and what it is made of.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from sosbands.persistence.archive import ModelFileError
@@ -18,6 +15,7 @@ Node: TypeAlias = dict[str, Any]
 
 # The version of the nodes; skops keeps writing it, but not all that it ever wrote.
 _PROTOCOL = 2
+# Words that belong to skops: messages name places by attributes alone.
 _UNNAMED = ("content", "attrs", "__reduce__", "args", "key_types")
 # What of a file stands for which names; objects and functions can be trusted beyond these.
 _NAMES: dict[str, frozenset[str]] = {
@@ -36,7 +34,7 @@ _NAMES: dict[str, frozenset[str]] = {
     "TupleNode": frozenset({"builtins.tuple"}),
     "TypeNode": frozenset(SCALARS),
 }
-TRUSTABLE = ("ConstructorFromReduceNode", "FunctionNode", "ObjectNode", "TypeNode")
+_TRUSTABLE = ("ConstructorFromReduceNode", "FunctionNode", "ObjectNode", "TypeNode")
 # A generator of random numbers goes on where it was; a model that is loaded starts anew.
 RANDOM = ("RandomGeneratorNode", "RandomStateNode")
 
@@ -51,11 +49,6 @@ def parsed(text: bytes) -> Node:
             "another version of skops"
         )
     return schema
-
-
-def count_nodes(text: bytes) -> int:
-    """The number of nodes in the text of a tree, at most."""
-    return text.count(b'"__loader__"')
 
 
 def name_of(node: Node) -> str:
@@ -81,73 +74,63 @@ def kept_attributes(node: Node) -> dict[str, Any]:
     return {name: value for name, value in inner.items() if keeps(name)}
 
 
-def renumbered(schema: Node) -> tuple[Node, dict[str, str]]:
-    """The tree with its objects and files numbered as they appear, and the new name of each file.
-
-    skops numbers them by their addresses, which differ from run to run.
-    """
-    numbers: dict[int, int] = {}
-    files: dict[str, str] = {}
-
-    def visit(value: Any) -> Any:
-        if isinstance(value, list):
-            return [visit(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        made = {key: visit(item) for key, item in value.items()}
-        if is_node(value) and "__id__" in value:
-            made["__id__"] = numbers.setdefault(value["__id__"], len(numbers) + 1)
-        if is_node(value) and "file" in value:
-            made["file"] = files.setdefault(value["file"], f"{len(files) + 1}.npy")
-        return made
-
-    return visit(schema), files
+def check_names(schema: Node, trusted: frozenset[str]) -> list[str]:
+    """What a tree names beyond the list of types, all of it trusted; anything else is refused."""
+    foreign: dict[str, str] = {}
+    unstorable: dict[str, str] = {}  # whomever one trusts
+    for loader, name, place in _strangers(schema):
+        (foreign if loader in _TRUSTABLE else unstorable).setdefault(name, place)
+    refused = {name: place for name, place in foreign.items() if name not in trusted}
+    if any(name.startswith("sklearn.model_selection._search.") for name in refused or unstorable):
+        raise ModelFileError("it is a search: save its best_estimator_ instead")
+    if unstorable:
+        sparse = any(name.startswith("scipy.sparse.") for name in unstorable)
+        advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
+        raise ModelFileError(f"it holds what no model file can: {_places(unstorable)}; {advice}")
+    if refused:
+        names, advice = _places(refused), _advice(refused)
+        raise ModelFileError(f"it names what sosbands does not know: {names}; {advice}")
+    return sorted(foreign)
 
 
-@dataclass
-class Audit:
-    """What a tree names, compared with the list of types and with what the user trusts."""
-
-    trusted: frozenset[str]
-    # Names that are not on the list, trusted or not, and where each was found first.
-    foreign: dict[str, str] = field(default_factory=dict)
-    # The same for things that no file holds, whomever one trusts.
-    unstorable: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def refused(self) -> dict[str, str]:
-        """Names that are neither on the list nor trusted, and where they were found first."""
-        return {name: place for name, place in self.foreign.items() if name not in self.trusted}
-
-    def visit(self, value: Any, place: str = "") -> None:
-        """Audit a part of the tree and all that will be read of it."""
-        if isinstance(value, list):
-            for item in value:
-                self.visit(item, place)
-        elif isinstance(value, dict):
-            for key, item in self._parts(value, place):
-                self.visit(item, _inside(place, key))
-
-    def _parts(self, value: Node, place: str) -> Iterator[tuple[str, Any]]:
-        if not is_node(value):
-            yield from value.items()
-            return
+def _strangers(value: Any, place: str = "") -> Iterator[tuple[Any, str, str]]:
+    """Of all that will be read, what is not on the list: its loader, its name and its place."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _strangers(item, place)
+    if not isinstance(value, dict):
+        return
+    parts = value
+    if is_node(value):
         loader, name = value["__loader__"], name_of(value)
         known = isinstance(loader, str) and name in _NAMES.get(loader, ())
         if not known:
-            found = self.foreign if loader in TRUSTABLE else self.unstorable
-            found.setdefault(name, place or "the model")
+            yield loader, name, place or "the model"
         if known and loader == "ObjectNode":
-            yield from kept_attributes(value).items()
-        elif loader not in RANDOM:
-            yield from value.items()
+            parts = kept_attributes(value)
+        elif loader in RANDOM:
+            parts = {}
+    for key, item in parts.items():
+        inside = f"{place}.{key}" if place else key
+        if key in _UNNAMED or key.startswith("__"):
+            inside = place
+        yield from _strangers(item, inside)
 
 
-def _inside(place: str, key: str) -> str:
-    """The attribute path for messages, without the words that belong to skops."""
-    if key in _UNNAMED or key.startswith("__"):
-        return place
-    return f"{place}.{key}" if place else key
+def _advice(refused: Mapping[str, str]) -> str:
+    advice = f"pass trusted={sorted(refused)} if you trust their code and the file"
+    if any(name.startswith("sklearn.") for name in refused):
+        advice = (
+            "of scikit-learn, files hold the models and transformers that can be checked when they "
+            f"are loaded (the page on model files lists them): use one of these, or {advice}"
+        )
+    if any(place.endswith("calibration_.ratio") for place in refused.values()):
+        advice += "; likelihood ratios can also be given to conformalize as an array"
+    return advice
+
+
+def _places(names: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} (in {place})" for name, place in sorted(names.items()))
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

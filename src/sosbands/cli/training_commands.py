@@ -1,4 +1,4 @@
-"""``sosbands fit``."""
+"""What needs rows to train: ``sosbands fit`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -12,45 +12,34 @@ import click
 
 from sosbands.cli import options
 from sosbands.cli.command import Command, aligned
-from sosbands.cli.options import LEVEL, Output, option
+from sosbands.cli.options import option
 from sosbands.cli.table_file import TableFile
 from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
-    from sosbands.cli.labelled_rows import LabelledRows
+    from sosbands.cli.table_rows import LabelledRows
     from sosbands.estimator import BandRegressor
     from sosbands.types import Indices
 
 _TOLD = 20  # columns of categories that the summary names
 
 
-class CalibrationName(click.types.StringParamType):
+def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """The name of a calibration; the list is looked up when it is needed, so that help is quick."""
+    from sosbands.conformal.registry import calibration_names
 
-    name = "calibration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name, if there is a calibration that is called so."""
-        from sosbands.conformal.registry import calibration_names
-
-        return click.Choice(calibration_names()).convert(value, param, ctx)
+    return str(click.Choice(calibration_names()).convert(value, param, ctx))
 
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @options.data_argument
-@option("--out", required=True, type=Output(), metavar="MODEL", help="The file to write.")
+@options.out_option(required=True, metavar="MODEL", help="The file to write.")
 @options.training_options
 @options.estimator_option
-@option(
-    "--level",
-    type=LEVEL,
-    metavar="P",
-    default=0.9,
-    help="Judge the model at this level; others can be had later.",
-)
+@options.level_option(default=0.9, help="Judge the model at this level; others can be had later.")
 @option(
     "--calibration",
-    type=CalibrationName(),
+    callback=_calibration,
     default="split",
     metavar="KIND",
     help="split, on rows held back; cv+, on all rows, if there are few; localized, by inputs.",
@@ -91,8 +80,8 @@ def fit(
     DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
     text are taken for categories. Prints how good the intervals are on rows held out.
     """
-    from sosbands.cli.labelled_rows import read_training
     from sosbands.cli.models import fresh_model, save_model
+    from sosbands.cli.table_rows import read_training
     from sosbands.learning.kernel_band import KernelBand
 
     rows = read_training(data, **choices)
@@ -109,15 +98,8 @@ def fit(
     groups = None if rows.groups is None else rows.groups[train]
     model.fit(rows.X.iloc[train], rows.y[train], groups=groups).set_params(verbose=0)
     summary = _summary(model, rows, test, level)
-    save_model(
-        model,
-        out,
-        trusted=trust,
-        columns=asdict(rows.columns),
-        level=level,
-        data=Path(data.path).name,
-        summary=summary,
-    )
+    known = {"columns": asdict(rows.columns), "level": level, "data": Path(data.path).name}
+    save_model(model, out, trusted=trust, **known, summary=summary)
     click.echo(aligned([*summary.items(), ("saved", out)]))
 
 
@@ -138,6 +120,8 @@ def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, In
 def _summary(
     model: BandRegressor, rows: LabelledRows, test: Indices, level: float
 ) -> dict[str, str]:
+    from sosbands.metrics import coverage, mean_width
+
     n, certificate, around = len(rows.y), model.certificate_, model.estimator
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
     if model.calibration_.by_folds:
@@ -146,28 +130,21 @@ def _summary(
     regressor = around[-1] if hasattr(around, "steps") else around
     mean = "a kernel mean" if around is None else type(regressor).__name__
     sides = "symmetric" if model.symmetric_ else "two-sided"
+    judged = {"coverage": "not measured: no rows were held out"}
+    if len(test):
+        intervals = model.predict_interval(rows.X.iloc[test], level)
+        y, target = rows.y[test], shortened(str(rows.columns.target))
+        judged = {
+            "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
+            "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
+            f"{y.max():.4g}",
+        }
     return {
         "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
         "columns": _columns(rows),
         "model": f"{sides} band around {mean}, {model.calibration} calibration",
-        **_judged(model, rows, test, level),
+        **judged,
         "certificate": f"relative gap {certificate.gap:.1e}, rank {certificate.rank}",
-    }
-
-
-def _judged(
-    model: BandRegressor, rows: LabelledRows, test: Indices, level: float
-) -> dict[str, str]:
-    from sosbands.metrics import coverage, mean_width
-
-    if len(test) == 0:
-        return {"coverage": "not measured: no rows were held out"}
-    intervals = model.predict_interval(rows.X.iloc[test], level)
-    y, target = rows.y[test], shortened(str(rows.columns.target))
-    return {
-        "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
-        "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
-        f"{y.max():.4g}",
     }
 
 
@@ -179,3 +156,56 @@ def _columns(rows: LabelledRows) -> str:
     some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
     listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
     return f"{numeric} of numbers, {len(known)} of categories: {listed}"
+
+
+@click.command(cls=Command, example="sosbands compare demo.csv --target y")
+@options.data_argument
+@options.training_options
+@options.estimator_option
+@options.level_option(default=0.9, help="Of the intervals.")
+@options.json_option
+@options.seed_option
+@options.jobs_option
+@options.reading_options
+def compare(
+    data: TableFile,
+    *,
+    estimator: str | None,
+    level: float,
+    as_json: bool,
+    seed: int,
+    jobs: int,
+    **choices: Any,
+) -> None:
+    """Compare our intervals with others on a table.
+
+    Ours, around a kernel mean and around the estimator (gradient boosting if there is none);
+    intervals of constant width around the estimator (split conformal prediction); boosted quantiles
+    (CQR). All learn from the same rows of DATA, and are judged on others.
+    """
+    from sosbands.cli.models import make_estimator
+    from sosbands.cli.table_rows import read_training
+    from sosbands.evaluation.comparison import compare as compared
+
+    rows = read_training(data, **choices)
+    table = compared(
+        rows.X,
+        rows.y,
+        estimator=make_estimator(estimator, seed),
+        transformer=rows.columns.encoder(),
+        confidence_level=level,
+        groups=rows.groups,
+        n_jobs=jobs,
+        random_state=seed,
+        progress=lambda name: click.echo(f"fitting {name}", err=True),
+    )
+    if as_json:
+        click.echo(table.to_json(orient="index", indent=2))
+        return
+    head = ("", "interval score", "mean width", "coverage", "gap", "seconds")
+    body = [
+        (name, f"{score:.4g}", f"{width:.4g}", f"{share:.3f}", f"{gap:.3f}", f"{seconds:.1f}")
+        for name, score, width, share, gap, seconds in table.itertuples()
+    ]
+    click.echo(aligned([head, *body], right=range(1, 6)))
+    click.echo(f"\nSmaller scores are better; coverage should be near {level:g}, the gap near 0.")
