@@ -27,6 +27,7 @@ from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
 from sosbands.learning.parameters import check_number
+from sosbands.learning.progress import Progress
 from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
 from sosbands.types import Array
@@ -79,7 +80,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     random_state : int, RandomState or None
         Decides the split, the folds, samples of rows, and the draws of "localized".
     verbose : int
-        Positive: a progress line on standard error.
+        Positive: a progress line on standard error for every phase of the fit.
 
     Attributes
     ----------
@@ -298,7 +299,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             cv=self.cv,
             remove_outliers=self.remove_outliers,
             n_jobs=self.n_jobs,
-            verbose=self.verbose > 0,
+            progress=Progress(self.verbose > 0),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
         learner.check()

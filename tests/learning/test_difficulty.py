@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from joblib import Parallel
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
@@ -23,7 +22,7 @@ def learned():
     rng = np.random.default_rng(0)
     Z = np.round(rng.uniform(1, 2, (60, 1)), 6)  # as many digits as the guess sees
     folds = cross_fitting_folds(Z, Z[:, 0], cv=3, groups=None, seed=0)
-    return Z, *Difficulty.learn(LinearRegression(), Z, 9 * Z[:, 0] ** 2, folds, Parallel(n_jobs=1))
+    return Z, *Difficulty.learn(LinearRegression(), Z, 9 * Z[:, 0] ** 2, folds=folds)
 
 
 def test_the_difficulty_is_the_logarithm_of_the_guess_in_units_of_its_spread():
@@ -40,9 +39,9 @@ def test_neither_the_order_of_columns_nor_the_last_digits_change_the_guess():
     sizes = np.abs(Z[:, 0]) + 0.1 * rng.uniform(size=200)
     folds = cross_fitting_folds(Z, sizes, cv=3, groups=None, seed=0)
     trees = HistGradientBoostingRegressor(max_iter=5, random_state=0)
-    expected = Difficulty.learn(trees, Z, sizes, folds, Parallel())[1]
+    expected = Difficulty.learn(trees, Z, sizes, folds=folds)[1]
     for order in ([2, 0, 1], [1, 0, 2]):
-        difficulty, held_out = Difficulty.learn(trees, Z[:, order], sizes, folds, Parallel())
+        difficulty, held_out = Difficulty.learn(trees, Z[:, order], sizes, folds=folds)
         assert_allclose(held_out, expected)
         assert_allclose(difficulty(Z[:, order] + 1e-12), difficulty(Z[:, order]))
 

@@ -7,6 +7,7 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from sosbands import BandProblem, Gaussian, KernelBand, KernelMean, Newton
 from sosbands.learning.learner import BandLearner
+from sosbands.learning.progress import Progress
 from sosbands.learning.standardize import Affine
 
 
@@ -25,7 +26,7 @@ def learner(estimator=None, *, cv=5, remove_outliers=None, **parameters):
         cv=cv,
         remove_outliers=remove_outliers,
         n_jobs=None,
-        verbose=False,
+        progress=Progress(),
         seed=0,
     )
 

@@ -9,7 +9,6 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 from sosbands import BandRegressor, KernelBand
 from sosbands.learning.cross_fitting import shares
 from sosbands.learning.plan import Rules
-from sosbands.learning.progress import Progress
 from sosbands.learning.scale_rows import ScaleRows
 from sosbands.learning.search import BandSearch, climb, tune
 from tests.regressors import regressor
@@ -41,7 +40,7 @@ def rows(n=60, columns=1, skewed=False, own_mean=True, **parameters):
 
 
 def searched(shape=1.0, **parameters):
-    return tune(rows(**parameters), np.asarray(shape), n_jobs=None, verbose=False)
+    return tune(rows(**parameters), np.asarray(shape), n_jobs=None)
 
 
 # What is tried
@@ -70,9 +69,9 @@ def test_the_weight_is_in_units_of_the_smallest_one_for_as_many_rows():
 
 def test_the_lengthscale_is_an_average_of_those_that_are_as_good_as_the_best():
     given = rows(symmetric=True, width_weight=10.0)
-    tuning = tune(given, np.asarray(1.0), n_jobs=None, verbose=False)
+    tuning = tune(given, np.asarray(1.0), n_jobs=None)
     *tried, chosen = tuning.trials
-    search = BandSearch(given, Parallel(), Progress(0, "", False))
+    search = BandSearch(given, Parallel())
     fits = [search._try(search._problem(trial.lengthscale), 1.0) for trial in tried]
     good = shares(fits, lambda fit: fit.dependence("hsic")) * shares(
         fits, lambda fit: -fit.interval_score()
@@ -85,9 +84,9 @@ def test_the_lengthscale_is_an_average_of_those_that_are_as_good_as_the_best():
 
 def test_the_weight_is_an_average_in_which_smaller_ones_count_more():
     given = rows(symmetric=True, lengthscale=1.0)
-    tuning = tune(given, np.asarray(1.0), n_jobs=None, verbose=False)
+    tuning = tune(given, np.asarray(1.0), n_jobs=None)
     *tried, chosen = tuning.trials
-    search = BandSearch(given, Parallel(), Progress(0, "", False))
+    search = BandSearch(given, Parallel())
     fits = [search._try(search._problem(1.0), trial.width_factor) for trial in tried]
     good = shares(fits, lambda fit: -fit.interval_score()) * [1, 0.5, 0.25]
     factors = [trial.width_factor for trial in tried]
@@ -97,9 +96,9 @@ def test_the_weight_is_an_average_in_which_smaller_ones_count_more():
 
 def test_a_choice_hardly_changes_with_the_last_digits_of_the_data():
     given = rows(symmetric=True)
-    before = tune(given, np.asarray(1.0), n_jobs=None, verbose=False).chosen
+    before = tune(given, np.asarray(1.0), n_jobs=None).chosen
     given.residuals[:] *= 1 + 1e-9 * np.random.default_rng(7).standard_normal(60)
-    after = tune(given, np.asarray(1.0), n_jobs=None, verbose=False).chosen
+    after = tune(given, np.asarray(1.0), n_jobs=None).chosen
     assert after.lengthscale == pytest.approx(before.lengthscale, rel=1e-3)
     assert after.width_factor == pytest.approx(before.width_factor, rel=1e-3)
 

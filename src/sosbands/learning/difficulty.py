@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel
-from sklearn.base import clone
 
-from sosbands.learning.means import checked_prediction, held_out_predictions
+from sosbands.learning.means import checked_prediction, cross_fitted
+from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.standardize import Affine
 from sosbands.types import Array, Folds, Indices
 
@@ -39,13 +38,24 @@ class Difficulty:
 
     @classmethod
     def learn(
-        cls, model: Any, Z: Array, sizes: Array, folds: Folds, parallel: Parallel
+        cls,
+        model: Any,
+        Z: Array,
+        sizes: Array,
+        *,
+        folds: Folds,
+        n_jobs: int | None = None,
+        progress: Progress = SILENT,
     ) -> tuple[Difficulty, Array]:
         """The guess, and its values at the training rows by models that did not see them."""
         # Rows are in an order of their own, so that this orders the columns by what they hold.
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
         Z, roots = np.round(Z[:, columns], _DIGITS), np.round(np.sqrt(sizes), _DIGITS)
-        held_out = _squared(held_out_predictions(model, Z, roots, folds, parallel))
+        with progress.phase("difficulty", len(folds) + 1):
+            fitted, held_out = cross_fitted(
+                model, Z, roots, folds=folds, n_jobs=n_jobs, progress=progress
+            )
+        held_out = _squared(held_out)
         known = np.isfinite(held_out)
         guesses = held_out[known]
         least = max(_LEAST_GUESS * np.median(guesses), _LEAST_OF_MEAN * np.mean(guesses))
@@ -54,7 +64,7 @@ class Difficulty:
         units = Affine.of(logs[known])
         values = units(logs)
         limits = float(values[known].min()), float(values[known].max())
-        return cls(clone(model).fit(Z, roots), columns, least, units, limits), values
+        return cls(fitted, columns, least, units, limits), values
 
     def __call__(self, Z: Array) -> Array:
         """The guess at new rows, within the range it had at the training rows."""

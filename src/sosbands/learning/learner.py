@@ -30,6 +30,7 @@ from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.means import Mean, OutOfSample, given_mean, kernel_mean
 from sosbands.learning.plan import Rules
+from sosbands.learning.progress import Progress
 from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows, plain
@@ -132,7 +133,7 @@ class BandLearner:
     cv : int or splitter
     remove_outliers : float or None
     n_jobs : int or None
-    verbose : bool
+    progress : Progress
     seed : int
     """
 
@@ -142,7 +143,7 @@ class BandLearner:
     cv: Any
     remove_outliers: float | None
     n_jobs: int | None
-    verbose: bool
+    progress: Progress
     seed: int
 
     @property
@@ -204,7 +205,9 @@ class BandLearner:
         n, chosen = len(y), self._sample(len(y))
         parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
         held_out = [(train, test) for train, test in parts if len(test)]
-        mean = given_mean(self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs)
+        mean = given_mean(
+            self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
+        )
         X, y = _safe_indexing(X, chosen), y[chosen]
         encoding = BandInputs.learn(X, y, self.transformer)
         B = encoding(X)
@@ -224,7 +227,9 @@ class BandLearner:
         order = rows.order
         rows = rows.take(order)
         held_out = None if exchangeable else rows.folds
-        mean = kernel_mean(self.estimator, rows.B, rows.y, folds=held_out, seed=self.seed)
+        with self.progress.phase("mean", 1):
+            mean = kernel_mean(self.estimator, rows.B, rows.y, folds=held_out, seed=self.seed)
+            self.progress.step()
         kept = np.isin(order, self._sample(len(y)))
         return replace(rows, mean=mean).take(np.flatnonzero(kept))
 
@@ -261,6 +266,7 @@ class BandLearner:
             folds=rows.folds,
             rules=rules,
             n_jobs=self.n_jobs,
+            progress=self.progress,
         )
         scale_rows = ScaleRows(
             Z=seen.Z,
@@ -284,12 +290,15 @@ class BandLearner:
         choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
         if rows.residuals.any() and len(rows.folds) > 1 and choices:
             part = rows.sample(rules.tuning_rows(d), rng)
-            tuning = tune(part, shape, n_jobs=self.n_jobs, verbose=self.verbose)
+            tuning = tune(part, shape, n_jobs=self.n_jobs, progress=self.progress)
             chosen = tuning.chosen
             lengthscale, symmetric = chosen.lengthscale, chosen.symmetric
             factor = chosen.width_factor
-        problem = rows.problem(lengthscale, symmetric=symmetric, factor=factor)
-        return rules.solver(self.band.tol).solve(problem), tuning
+        with self.progress.phase("band", 1):
+            problem = rows.problem(lengthscale, symmetric=symmetric, factor=factor)
+            solution = rules.solver(self.band.tol).solve(problem)
+            self.progress.step()
+        return solution, tuning
 
 
 def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: int) -> Any:

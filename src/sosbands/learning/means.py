@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sosbands.core.threads import one_openmp_thread
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.progress import SILENT, Progress
 from sosbands.types import Array, Folds, Indices
 
 
@@ -65,24 +66,46 @@ def kernel_mean(
 
 
 def given_mean(
-    estimator: Any, X: Any, y: Array, *, folds: Folds, n_jobs: int | None
+    estimator: Any,
+    X: Any,
+    y: Array,
+    *,
+    folds: Folds,
+    n_jobs: int | None,
+    progress: Progress = SILENT,
 ) -> OutOfSample:
     """Any regressor: cross-fitted, then fitted to all rows; a frozen one predicts as it is."""
     if isinstance(estimator, FrozenEstimator):
         return OutOfSample(Mean(estimator, False), checked_prediction(estimator, X))
-    predictions = held_out_predictions(estimator, X, y, folds, Parallel(n_jobs=n_jobs))
-    return OutOfSample(Mean(clone(estimator).fit(X, y), False), predictions)
+    with progress.phase("mean", len(folds) + 1):
+        model, predictions = cross_fitted(
+            estimator, X, y, folds=folds, n_jobs=n_jobs, progress=progress
+        )
+    return OutOfSample(Mean(model, False), predictions)
 
 
-def held_out_predictions(
-    estimator: Any, X: Any, y: Array, folds: Folds, parallel: Parallel
-) -> Array:
-    """What models that did not see a row predict for it; NaN for rows that no fold holds out."""
+def cross_fitted(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    *,
+    folds: Folds,
+    n_jobs: int | None,
+    progress: Progress = SILENT,
+) -> tuple[Any, Array]:
+    """A model of all rows, and what models that did not see a row predict for it.
+
+    NaN for rows that no fold holds out.
+    """
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     parts = parallel(delayed(_fold_predictions)(estimator, X, y, *fold) for fold in folds)
     predictions = np.full(len(y), np.nan)
     for (_, test), part in zip(folds, parts, strict=True):
         predictions[test] = part
-    return predictions
+        progress.step()
+    model = clone(estimator).fit(X, y)
+    progress.step()
+    return model, predictions
 
 
 def checked_prediction(estimator: Any, X: Any) -> Array:

@@ -1,31 +1,48 @@
 """What a long fit says of how far it is."""
 
-from __future__ import annotations
-
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(eq=False)
 class Progress:
-    """A line on standard error that counts steps; silent unless `verbose`."""
+    """A line on standard error for every phase, that counts its steps; silent unless `verbose`."""
 
-    total: int
-    label: str
-    verbose: bool
-    done: int = 0
+    verbose: bool = False
+    within: str = ""  # what the phases are part of
+    _label: str = field(default="", init=False)
+    _done: int = field(default=0, init=False)
+    _total: int = field(default=0, init=False)
+
+    @contextmanager
+    def phase(self, label: str, total: int) -> Iterator[None]:
+        """Show the phase from its beginning on; its line ends with it, however that comes."""
+        self._label, self._done, self._total = label, 0, total
+        self._show()
+        try:
+            yield
+        finally:
+            if self.verbose:
+                sys.stderr.write("\n")
 
     def step(self) -> None:
-        """One more step is done."""
-        self.done += 1
+        """One more step of the phase is done."""
+        self._done += 1
+        self._show()
+
+    def part(self, within: str) -> "Progress":
+        """The progress of a part that has phases of its own."""
+        return Progress(self.verbose, f"{self.within}{within}: ")
+
+    def _show(self) -> None:
         if not self.verbose:
             return
-        share = min(self.done / max(self.total, 1), 1.0)
-        bar = "█" * round(20 * share)
-        sys.stderr.write(f"\r{self.label} {bar:<20} {self.done}/{self.total}")
+        bar = "█" * round(20 * min(self._done / max(self._total, 1), 1.0))
+        name = f"{self.within}{self._label}"
+        sys.stderr.write(f"\r{name:<12} {bar:<20} {self._done}/{self._total}")
         sys.stderr.flush()
 
-    def close(self) -> None:
-        """End the line."""
-        if self.verbose:
-            sys.stderr.write("\n")
+
+SILENT = Progress()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel
 
 from sosbands.learning.difficulty import Difficulty
 from sosbands.learning.plan import Rules
+from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array, Folds
 
@@ -76,6 +76,7 @@ class ScaleInputs:
         folds: Folds,
         rules: Rules,
         n_jobs: int | None,
+        progress: Progress = SILENT,
     ) -> tuple[ScaleInputs, Seen]:
         """From out-of-fold predictions and residuals (NaN where there is none), and what it sees.
 
@@ -89,6 +90,7 @@ class ScaleInputs:
         model = rules.difficulty(int(known.sum()), least_fold=least_fold)
         if model is None or not known.all():
             return plain, Seen(Z, None)
-        with Parallel(n_jobs=n_jobs) as parallel:
-            difficulty, guess = Difficulty.learn(model, Z, np.abs(residuals), folds, parallel)
+        difficulty, guess = Difficulty.learn(
+            model, Z, np.abs(residuals), folds=folds, n_jobs=n_jobs, progress=progress
+        )
         return cls(inputs, units, difficulty), Seen(np.column_stack([Z, guess]), guess)

@@ -70,8 +70,8 @@ def tune_score(
         raise ValueError(f"max_evaluations must be at least 1, got {max_evaluations!r}")
     y, told = np.asarray(y, dtype=np.float64), mean_and_scale or _predicted_std
     folds, trials = list(check_cv(cv).split(X, y)), list[tuple[dict[str, float], float]]()
-    progress = Progress(max_evaluations, "tuning", verbose > 0)
-    with Parallel(n_jobs=n_jobs) as parallel:
+    progress = Progress(verbose > 0)
+    with progress.phase("tuning", max_evaluations), Parallel(n_jobs=n_jobs) as parallel:
 
         def gain(logarithms: Array) -> float:
             params = dict(zip(bounds, np.exp(logarithms).tolist(), strict=True))
@@ -82,7 +82,6 @@ def tune_score(
             return trials[-1][1]
 
         _search(gain, limits, max_evaluations)
-    progress.close()
     return ScoreTuning(tuple(trials), *max(trials, key=lambda trial: trial[1]))
 
 

@@ -25,7 +25,7 @@ from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
-from sosbands.learning.progress import Progress
+from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.scale_rows import ScaleRows, plain
 from sosbands.types import Array, Lengthscale
 
@@ -74,14 +74,19 @@ class Tuning:
         return frame
 
 
-def tune(rows: ScaleRows, shape: Array, *, n_jobs: int | None, verbose: bool) -> Tuning:
+def tune(
+    rows: ScaleRows, shape: Array, *, n_jobs: int | None, progress: Progress = SILENT
+) -> Tuning:
     """Try what the rules of the rows name; `shape` are the relative lengthscales."""
     rules, (n, d) = rows.rules, rows.Z.shape
     sizes, factors, sides = rules.sizes(n, d), rules.width_factors, rules.sides(n)
     trials = len(sizes) + len(factors) + len(sides) + rules.evaluations(np.size(shape))
-    with one_blas_thread(), Parallel(n_jobs=n_jobs) as parallel:
-        search = BandSearch(rows, parallel, Progress(trials, "tuning", verbose))
-        return search.run(shape)
+    with (
+        one_blas_thread(),
+        progress.phase("tuning", trials),
+        Parallel(n_jobs=n_jobs) as parallel,
+    ):
+        return BandSearch(rows, parallel, progress).run(shape)
 
 
 @dataclass(eq=False)
@@ -103,7 +108,7 @@ class BandSearch:
 
     rows: ScaleRows
     parallel: Parallel
-    progress: Progress
+    progress: Progress = SILENT
     trials: list[Trial] = field(default_factory=list)
     starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
@@ -120,7 +125,6 @@ class BandSearch:
         problem = self._problem(self._lengthscale(shape))
         factor = self._width_factor(problem)
         best = self._sided(problem, factor)
-        self.progress.close()
         return Tuning(tuple(self.trials), best, self.rows.rules.band.criterion, problem.n)
 
     @property
