@@ -1,7 +1,5 @@
 """`Calibration`: all that the rest of the package asks of one, and what it may ask of a band."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
@@ -25,7 +23,7 @@ class CalibratedBand(Protocol):
     def typical_inputs(self) -> Array:
         """Inputs of pre-training rows, in the units of `BandRows.local_inputs`."""
 
-    def at(self, X: Any) -> BandRows:
+    def at(self, X: Any) -> "BandRows":
         """The band at the rows of X."""
 
 
@@ -54,8 +52,8 @@ class Companion:
     values: Any = None
     function: Callable[[Any], Any] | None = None
 
-    def __getitem__(self, rows: slice) -> Companion:
-        return self if self.values is None else Companion(self.values[rows])
+    def __getitem__(self, rows: slice) -> Self:
+        return self if self.values is None else type(self)(self.values[rows])
 
 
 class Calibration:
@@ -87,7 +85,7 @@ class Calibration:
     # In words, what must be told of new rows beside X.
     needs: str | None = None
     # Quantiles of signed scores, if there are any.
-    distribution: Calibration | None = None
+    distribution: "Calibration | None" = None
 
     def __init__(self, scores: ArrayLike, *beside: Any) -> None:
         (self.scores,) = ascending(scores)
@@ -108,7 +106,7 @@ class Calibration:
 
     def extended(self, scores: ArrayLike, *beside: Any) -> Self:
         """With the scores of further rows, and what else it keeps of them."""
-        raise NotImplementedError
+        return type(self)(np.concatenate([self.scores, scores]))
 
     def intervals_at(self, rows: BandRows, levels: Sequence[float], companion: Companion) -> Array:
         """The intervals of new rows, shape (n, 2, len(levels))."""

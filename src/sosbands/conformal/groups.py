@@ -1,7 +1,5 @@
 """A threshold for each group of rows: Mondrian conformal prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import ClassVar, Self, TypeAlias
 

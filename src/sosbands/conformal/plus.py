@@ -1,7 +1,5 @@
 """Intervals from the scores of all folds at once, CV+, selected without sorting them together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
@@ -94,19 +92,14 @@ class PlusCalibration(Calibration):
         m = self.size
         levels, _ = checked_levels(levels, name="levels")
         ranks = [order_rank(level, m) for level in levels]
-        upper, opposite, width = (
-            np.stack(parts, axis=1) for parts in zip(*map(_ends, families), strict=True)
+        lower, upper, width, rounding = (
+            np.stack([getattr(family, part) for family in families], axis=1)
+            for part in ("lower", "upper", "width", "rounding")
         )
-        high = _selected(self.scores_by_fold, ranks, upper, width)
-        low = -_selected(self.scores_by_fold, ranks, opposite, width)
+        high = _selected(self.scores_by_fold, ranks, upper + rounding, width)
+        low = -_selected(self.scores_by_fold, ranks, rounding - lower, width)
         ends = np.minimum(low, centre[:, None]), np.maximum(high, centre[:, None])
         return np.stack(ends, axis=1)
-
-
-def _ends(family: IntervalFamily) -> tuple[Array, Array, Array]:
-    """Upper bounds, lower ones the other way round, and what they move in proportion to."""
-    rounding = family.rounding
-    return family.upper + rounding, rounding - family.lower, family.width
 
 
 def guarantee(level: float, n: int, K: int) -> float:
