@@ -1,21 +1,17 @@
 """A band at some places along an axis: what pictures of bands are drawn from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.evaluation.columns import single_column
+from sosbands.datasets import Case
+from sosbands.estimator import BandRegressor
+from sosbands.learning.encoding import is_frame
 from sosbands.metrics import coverage
 from sosbands.types import Array
-
-if TYPE_CHECKING:
-    from sosbands.datasets import Case
-    from sosbands.estimator import BandRegressor
 
 Truth: TypeAlias = Callable[[Any, float], ArrayLike]
 
@@ -47,43 +43,34 @@ class BandValues:
     extrapolation: Array | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class BandPredictor:
-    """A model with what is asked of it at every place.
-
-    Attributes
-    ----------
-    model : BandRegressor
-    levels : sequence of float
-    truth : Case, callable or None
-        Gives the true intervals, if they are wanted.
-    extrapolation : bool
-        Whether the distance from the training rows is wanted.
-    """
-
-    model: BandRegressor
-    levels: Sequence[float]
-    truth: Case | Truth | None = None
-    extrapolation: bool = False
-
-    def at(self, x: Array, X: Any, **companions: Any) -> BandValues:
-        """The band at the rows of X, which stand at x; companions are their groups or weights."""
-        return BandValues(
-            x=x,
-            mean=np.asarray(self.model.predict(X)),
-            intervals=self.model.predict_interval(X, self.levels, **companions),
-            truth=None if self.truth is None else self._true_intervals(self.truth, X),
-            extrapolation=self.model.extrapolation(X) if self.extrapolation else None,
-        )
-
-    def along(self, X: Any, low: float, high: float) -> BandValues:
-        """The band at places from low to high of the only column of X."""
-        x = np.linspace(low, high, _POINTS)
-        return self.at(x, single_column(X, x))
-
-    def _true_intervals(self, truth: Case | Truth, X: Any) -> Array:
+def band_at(
+    model: BandRegressor,
+    levels: Sequence[float],
+    x: Array,
+    X: Any,
+    *,
+    truth: Case | Truth | None = None,
+    extrapolation: bool = False,
+    **companions: Any,
+) -> BandValues:
+    """The band at the rows of X, which stand at x; companions are their groups or weights."""
+    true_intervals = None
+    if truth is not None:
         interval = truth if callable(truth) else truth.interval
-        return np.stack([np.asarray(interval(X, level)) for level in self.levels], axis=2)
+        true_intervals = np.stack([np.asarray(interval(X, level)) for level in levels], axis=2)
+    return BandValues(
+        x=x,
+        mean=np.asarray(model.predict(X)),
+        intervals=model.predict_interval(X, levels, **companions),
+        truth=true_intervals,
+        extrapolation=model.extrapolation(X) if extrapolation else None,
+    )
+
+
+def places_along(X: Any, low: float, high: float) -> tuple[Array, Any]:
+    """Places from low to high, and rows of the kind of X with these in their only column."""
+    x = np.linspace(low, high, _POINTS)
+    return x, type(X)({X.columns[0]: x}) if is_frame(X) else x[:, None]
 
 
 def checked_intervals(y: ArrayLike | None, intervals: ArrayLike) -> Array:

@@ -1,7 +1,5 @@
 """The columns of a table by name and position, and the one that a picture is drawn over."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.importance import shortest_lengthscale_column
 from sosbands.learning.encoding import is_frame
 from sosbands.quoting import listed, quoted
 from sosbands.types import Array
@@ -53,13 +50,8 @@ def axis_column(
     names = _column_names(model, X)
     position = _position(names, feature)
     if position is None:
-        position = shortest_lengthscale_column(model, X)
+        position = _shortest_lengthscale_column(model, X)
     return names[position], _numbers(X, position, names[position])
-
-
-def single_column(X: Any, values: Array) -> Any:
-    """These values as rows of one input, of the kind and with the name that X has."""
-    return type(X)({X.columns[0]: values}) if is_frame(X) else values[:, None]
 
 
 def _column_names(model: BandRegressor, X: Any) -> list[str]:
@@ -83,6 +75,26 @@ def _position(names: list[str], feature: int | str | None) -> int | None:
     if feature is not None and not -d <= feature < d:
         raise ValueError(f"feature must be from 0 to {d - 1}, got {feature}: X has {d} columns")
     return None if feature is None else int(feature) % d
+
+
+def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
+    """The column of X where θᶠ is shortest, in units of its spread; the first of equals."""
+    if X.shape[1] == 1:
+        return 0
+    inputs = model.band_.encoding
+    if inputs.transformer is not None:
+        raise ValueError(
+            "with a band_transformer the inputs of the scale are not columns of X: choose the "
+            "column to draw over with feature="
+        )
+    seen = model.band_.scale_inputs.inputs
+    # Beyond the inputs, θᶠ may have entries for the prediction and for the difficulty.
+    lengthscales = np.ravel(model.lengthscale_)[: len(seen.columns)] * seen.units.scale
+    known = model.band_.inputs
+    spread = dict(zip(known.columns.tolist(), known.units.scale, strict=True))  # of what varies
+    relative = lengthscales / [spread.get(j, np.finfo(float).tiny) for j in seen.columns.tolist()]
+    place = int(seen.columns[np.argmin(relative)])
+    return place if inputs.positions is None else inputs.positions[place]
 
 
 def _numbers(X: Any, position: int, name: str) -> Array:

@@ -1,12 +1,10 @@
 """Rows with all that a model says of them, and what follows for its intervals."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,29 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
-from sosbands.evaluation.chance import binomial_bounds, expected_coverage
+from sosbands.estimator import BandRegressor
 from sosbands.evaluation.columns import input_names
 from sosbands.evaluation.coverage_counts import (
     PartCoverage,
+    binomial_bounds,
     coverage_by_cluster,
     coverage_by_level,
     coverage_by_width,
+    expected_coverage,
     inside,
 )
 from sosbands.evaluation.results import Evaluation
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import (
-    Seed,
-    cluster_count,
-    interval_score,
-    mean_width,
-    worst_slab_coverage,
-)
+from sosbands.metrics import Seed, cluster_count, interval_score, mean_width, worst_slab_coverage
 from sosbands.types import Array, Indices, Mask
-
-if TYPE_CHECKING:
-    from sosbands.estimator import BandRegressor
 
 # Levels of the coverage curve, beside the one asked for.
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -95,7 +86,7 @@ class PredictedRows:
         *,
         confidence_level: float,
         random_state: int,
-    ) -> PredictedRows:
+    ) -> Self:
         """Predict once; everything else follows from that."""
         check_is_fitted(model)
         (level, *others), scalar = checked_levels(confidence_level)

@@ -1,7 +1,5 @@
 """What an evaluation found, in numbers and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -11,20 +12,19 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import checked_levels, named
-from sosbands.evaluation.band_values import BandPredictor, BandValues, Truth, checked_band
+from sosbands.datasets import Case
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import BandValues, Truth, band_at, checked_band, places_along
 from sosbands.evaluation.columns import as_table, axis_column, check_model
 from sosbands.evaluation.drawn_rows import side_by_side
 from sosbands.evaluation.judged_rows import row_sample
 from sosbands.learning.validation import labelled_rows
 from sosbands.plotting import marks
-from sosbands.plotting.style import BLUE, Style, legend_beside, own_axes
+from sosbands.plotting.marks import BLUE, Style, legend_beside, own_axes
 from sosbands.types import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sosbands.datasets import Case
-    from sosbands.estimator import BandRegressor
 
 BandKind: TypeAlias = Literal["curve", "rows"]
 
@@ -64,28 +64,6 @@ class BandDisplay:
     infinite_ : list of two matplotlib Line2D or None
         Arrow heads where intervals have no lower, and no upper end.
     legend_ : matplotlib Legend
-
-    Notes
-    -----
-    `from_estimator` and `from_predictions` take some of these, beside what `plot` takes:
-
-    levels : float or sequence of float
-        Confidence levels of the intervals.
-    kind : {"curve", "rows"}
-        A band along the axis, for models of one input; or an interval for each row, a partial view
-        of models of several. A model without a given kind gets whichever fits.
-    feature : int or str
-        The column on the axis. By default the one that the scale depends on most: that with the
-        shortest lengthscale θᶠ, the first of equals.
-    truth : Case or callable
-        A case of `sosbands.datasets`, or a function of X and a level that gives the true intervals,
-        of shape (n, 2). For rows only those of the largest level are drawn.
-    extrapolation : bool
-        Whether to show where `estimator.extrapolation` exceeds one half.
-    groups, weights : array-like of shape (n,)
-        Those of the rows, if the model was calibrated with some.
-    subsample : int or None
-        At most this many rows are drawn, chosen by `random_state`; None: all.
 
     Examples
     --------
@@ -171,8 +149,23 @@ class BandDisplay:
             Fitted and calibrated.
         X, y : array-like of shapes (n, d) and (n,)
             X may be a DataFrame; without y no outputs are drawn.
-        levels, feature, kind, truth, extrapolation, groups, weights, subsample, random_state
-            See the notes on the class.
+        levels : float or sequence of float
+            Confidence levels of the intervals.
+        feature : int or str
+            The column on the axis. By default the one that the scale depends on most: that with the
+            shortest lengthscale θᶠ, the first of equals.
+        kind : {"curve", "rows"}
+            A band along the axis, for models of one input; or an interval for each row, a partial
+            view of models of several. By default whichever fits the model.
+        truth : Case or callable
+            A case of `sosbands.datasets`, or a function of X and a level that gives the true
+            intervals, of shape (n, 2). For rows only those of the largest level are drawn.
+        extrapolation : bool
+            Whether to show where `estimator.extrapolation` exceeds one half.
+        groups, weights : array-like of shape (n,)
+            Those of the rows, if the model was calibrated with some.
+        subsample : int or None
+            At most this many rows are drawn, chosen by `random_state`; None: all.
         ax, **style
             Passed to `plot`.
         """
@@ -182,12 +175,16 @@ class BandDisplay:
         outputs = None if y is None else labelled_rows(estimator, X, y, reset=False)[1]
         name, x = axis_column(estimator, X, feature)
         shown = _shown(x, subsample, random_state)
-        predictor = BandPredictor(estimator, wanted, truth, extrapolation)
-        chosen = _safe_indexing(X, shown)
+        band = partial(band_at, estimator, wanted, truth=truth, extrapolation=extrapolation)
         return cls(
             levels=wanted,
-            rows=predictor.at(x[shown], chosen, **_of_rows(shown, groups, weights)),
-            curve=predictor.along(X, x.min(), x.max()) if kind == "curve" else None,
+            rows=band(
+                x[shown],
+                _safe_indexing(X, shown),
+                groups=None if groups is None else named(groups)[shown],
+                weights=None if weights is None else np.asarray(weights)[shown],
+            ),
+            curve=band(*places_along(X, x.min(), x.max())) if kind == "curve" else None,
             y=None if outputs is None else outputs[shown],
             feature_name=name,
             target_name=str(getattr(y, "name", None) or "y"),
@@ -218,7 +215,7 @@ class BandDisplay:
         mean : array-like of shape (n,)
         intervals : array-like of shape (n, 2), or (n, 2, k) for k levels
         levels, kind
-            See the notes on the class; a curve joins the intervals, as if x were the only input.
+            As in `from_estimator`; a curve joins the intervals, as if x were the only input.
         feature_name, target_name : str
             Labels of the axes.
         ax, **style
@@ -259,15 +256,3 @@ def _shown(
     rows = row_sample(len(x), subsample, random_state)
     shown: Indices = rows[np.argsort(x[rows], kind="stable")]
     return shown
-
-
-def _of_rows(
-    shown: Indices, groups: Iterable[Hashable] | None, weights: ArrayLike | None
-) -> dict[str, Any]:
-    """The groups or weights of the rows to draw, if there are some."""
-    companions: dict[str, Any] = {}
-    if groups is not None:
-        companions["groups"] = named(groups)[shown]
-    if weights is not None:
-        companions["weights"] = np.asarray(weights)[shown]
-    return companions

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length
 
 from sosbands.conformal import checked_levels
+from sosbands.estimator import BandRegressor
 from sosbands.evaluation.band_values import checked_intervals
 from sosbands.evaluation.columns import as_table, check_model
 from sosbands.evaluation.coverage_counts import (
@@ -23,13 +24,11 @@ from sosbands.evaluation.coverage_counts import (
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import Seed
-from sosbands.plotting.style import BLUE, INK, Style, own_axes, styled
+from sosbands.plotting.marks import BLUE, INK, Style, own_axes, styled
 from sosbands.types import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sosbands.estimator import BandRegressor
 
 CoverageKind: TypeAlias = Literal["level", "width", "cluster"]
 
@@ -70,20 +69,6 @@ class CoverageDisplay:
     errorbar_ : matplotlib ErrorbarContainer
         Coverage and bounds.
     legend_ : matplotlib Legend
-
-    Notes
-    -----
-    `from_estimator` and `from_predictions` take these, beside what `plot` takes:
-
-    kind : {"level", "width", "cluster"}
-        Coverage against the level; of narrow to wide intervals, cut at the quantiles of the width;
-        or of k-means clusters of the inputs.
-    levels : float or sequence of float
-        By width and by cluster, one. A model has by default 0.1 to 0.95, or 0.9.
-    n_bins : int
-        Bins of the width; equal widths share one.
-    n_clusters : int
-        By default one for 50 rows, but at most 15; `random_state` starts them.
 
     Examples
     --------
@@ -168,10 +153,17 @@ class CoverageDisplay:
             Fitted and calibrated.
         X, y : array-like of shapes (n, d) and (n,)
             Clusters are those of what the band sees of X, standardised.
+        kind : {"level", "width", "cluster"}
+            Coverage against the level; of narrow to wide intervals, cut at the quantiles of the
+            width; or of k-means clusters of the inputs.
+        levels : float or sequence of float
+            By width and by cluster, one. By default 0.1 to 0.95, or 0.9.
         groups, weights : array-like of shape (n,), optional
             Those of the rows, if the model was calibrated with some.
-        kind, levels, n_bins, n_clusters, random_state
-            See the notes on the class.
+        n_bins : int
+            Bins of the width; equal widths share one.
+        n_clusters : int
+            By default one for 50 rows, but at most 15; `random_state` starts them.
         ax, **style
             Passed to `plot`.
         """
@@ -215,13 +207,17 @@ class CoverageDisplay:
         X : array-like of shape (n, d), optional
             What clusters are made of, as it is: scale its columns if their units differ.
         levels, kind, n_bins, n_clusters, random_state
-            See the notes on the class.
+            As in `from_estimator`.
         ax, **style
             Passed to `plot`.
         """
         wanted = _checked_levels(kind, levels)
         outputs, ends = np.asarray(y, dtype=np.float64), checked_intervals(y, intervals)
-        _check_sets(ends, len(wanted))
+        if ends.shape[2] != (k := len(wanted)):
+            raise ValueError(
+                f"intervals of {k} levels must have shape (n, 2, {k}), got {ends.shape}: predict "
+                "them for the same levels"
+            )
         found: Sequence[LevelCoverage | PartCoverage]
         if kind == "level":
             found = coverage_by_level(outputs, ends, wanted)
@@ -259,14 +255,6 @@ def _checked_levels(
     if kind != "level" and len(checked) > 1:
         raise ValueError(f'kind="{kind}" shows one level, got {len(checked)}: give levels=0.9')
     return checked
-
-
-def _check_sets(ends: Array, k: int) -> None:
-    if ends.shape[2] != k:
-        raise ValueError(
-            f"intervals of {k} levels must have shape (n, 2, {k}), got {ends.shape}: predict them "
-            "for the same levels"
-        )
 
 
 def _by_cluster(

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sosbands.estimator import BandRegressor
 from sosbands.evaluation.columns import check_model
 from sosbands.evaluation.tuning_path import SearchLine, SearchPicture
-from sosbands.plotting.style import INK, PALETTE, legend_beside, own_axes
+from sosbands.plotting.marks import INK, PALETTE, legend_beside, own_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-
-    from sosbands.estimator import BandRegressor
 
 _MARKERS = "os^Dvp"
 
