@@ -1,21 +1,17 @@
 """A report to send around: one HTML file that opens offline and says how good the intervals are."""
 
-from __future__ import annotations
-
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sosbands.estimator import BandRegressor
 from sosbands.evaluation import PredictedRows
 from sosbands.persistence.replacing import replacing
 from sosbands.report.contents import contents
 from sosbands.report.page import assemble, plotly_script, template_environment
-
-if TYPE_CHECKING:
-    from sosbands.estimator import BandRegressor
 
 __all__ = ["render_report", "write_report"]
 

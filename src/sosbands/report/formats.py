@@ -1,7 +1,5 @@
 """Numbers and names as the page shows them: short, on one line, plain text."""
 
-from __future__ import annotations
-
 import html
 
 import numpy as np
