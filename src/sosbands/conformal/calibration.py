@@ -142,15 +142,14 @@ class Calibration:
 
     def promise(self, level: float) -> str:
         """What is guaranteed, as a sentence."""
-        size = f"{self.size:,}".replace(",", "\u202f")
         return (
-            f"Guaranteed, whatever the distribution, by {size} calibration {self.unit}: at "
-            f"least {self.claim(level)}; it is no promise for each single input."
+            f"Guaranteed, whatever the distribution, by {count(self.size)} calibration "
+            f"{self.unit}: at least {self.claim(level)}; it is no promise for each single input."
         )
 
     def claim(self, level: float) -> str:
         """How many of which new rows are covered."""
-        return f"{percent(level)} of new rows {self.covered} are covered on average"
+        return f"{asked(level)} of new rows {self.covered} are covered on average"
 
     @staticmethod
     def column(values: Any, /) -> Any:
@@ -183,6 +182,11 @@ class Calibration:
         return self.told(X, **given)
 
 
-def percent(level: float) -> str:
+def asked(level: float) -> str:
     """A level in percent, with the decimals it was given with."""
     return f"{100 * level:.10g}\N{NO-BREAK SPACE}%"
+
+
+def count(rows: int) -> str:
+    """A whole number with thin spaces between thousands."""
+    return f"{rows:,}".replace(",", "\u202f")

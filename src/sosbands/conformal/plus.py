@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion, percent
+from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion, asked
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.ranks import checked_levels, checked_scores, order_rank
 from sosbands.types import Array, Indices
@@ -64,7 +64,7 @@ class PlusCalibration(Calibration):
         share = f"{100 * proven:.1f}\N{NO-BREAK SPACE}%"
         return (
             f"{share} of new rows {self.covered} are covered on average, in practice about "
-            f"{percent(level)}"
+            f"{asked(level)}"
         )
 
     def intervals(

@@ -47,23 +47,17 @@ def axis_column(
     model: BandRegressor, X: Any, feature: int | str | None = None
 ) -> tuple[str, Array]:
     """The name and the numbers of a column; None is the one that the scale depends on most."""
-    names = _column_names(model, X)
-    position = _position(names, feature)
-    if position is None:
-        position = _shortest_lengthscale_column(model, X)
+    names = X.columns if is_frame(X) else getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = ["x"] if X.shape[1] == 1 else [f"x{j}" for j in range(X.shape[1])]
+    names = [str(name) for name in names]
+    position = _position(model, X, names, feature)
     return names[position], _numbers(X, position, names[position])
 
 
-def _column_names(model: BandRegressor, X: Any) -> list[str]:
-    """The names of the columns, or x0, x1, …; one unnamed column is x."""
-    names = X.columns if is_frame(X) else getattr(model, "feature_names_in_", None)
-    if names is None:
-        d = X.shape[1]
-        names = ["x"] if d == 1 else [f"x{j}" for j in range(d)]
-    return [str(name) for name in names]
-
-
-def _position(names: list[str], feature: int | str | None) -> int | None:
+def _position(model: BandRegressor, X: Any, names: list[str], feature: int | str | None) -> int:
+    if feature is None:
+        return _shortest_lengthscale_column(model, X)
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(
@@ -72,9 +66,9 @@ def _position(names: list[str], feature: int | str | None) -> int | None:
             )
         return names.index(feature)
     d = len(names)
-    if feature is not None and not -d <= feature < d:
+    if not -d <= feature < d:
         raise ValueError(f"feature must be from 0 to {d - 1}, got {feature}: X has {d} columns")
-    return None if feature is None else int(feature) % d
+    return int(feature) % d
 
 
 def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:

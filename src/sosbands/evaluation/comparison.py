@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Self, TypeAlias
 
@@ -24,8 +25,6 @@ from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import MIN_ROWS
 from sosbands.metrics import cluster_count, coverage, coverage_gap, interval_score, mean_width
 from sosbands.types import Array
-
-__all__ = ["compare"]
 
 LabelledRows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
@@ -144,15 +143,24 @@ def _judged(
     parts: Parts, methods: Mapping[str, Method], progress: Callable[[str], object]
 ) -> pd.DataFrame:
     """A row for each method, with the seconds that it took."""
-    # Clusters are made of the inputs of the test rows as numbers, standardised.
-    B = BandInputs.learn(*parts.train, parts.transformer)(parts.test[0])
+    (X, y), level = parts.test, parts.level
+    # Clusters are made of the inputs as numbers, standardised.
+    B = BandInputs.learn(*parts.train, parts.transformer)(X)
     regions, found = Affine.of(B)(B), {}
+    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
+    gap = partial(coverage_gap, level=level, n_clusters=clusters, random_state=parts.seed)
     for name, method in methods.items():
         progress(name)
         start = time.perf_counter()
-        intervals = method(parts)
+        C = method(parts)
         seconds = time.perf_counter() - start
-        found[name] = {**_figures(parts, intervals, regions), "seconds": seconds}
+        found[name] = {
+            "interval_score": interval_score(y, C, level),
+            "mean_width": mean_width(C),
+            "coverage": coverage(y, C),
+            "gap": gap(regions, y, C) if clusters > 1 else np.nan,
+            "seconds": seconds,
+        }
     return pd.DataFrame.from_dict(found, orient="index").sort_values("interval_score")
 
 
@@ -204,19 +212,3 @@ def _conformalized(parts: Parts, *models: Any) -> Array:
     q = SplitCalibration(family(X).scores(y)).quantiles([parts.level])
     intervals: Array = family(parts.test[0]).intervals(q)[:, :, 0]
     return intervals
-
-
-def _figures(parts: Parts, intervals: Array, regions: Array) -> dict[str, Any]:
-    y, level = parts.test[1], parts.level
-    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
-    gap: Any = np.nan
-    if clusters > 1:
-        gap = coverage_gap(
-            regions, y, intervals, level, n_clusters=clusters, random_state=parts.seed
-        )
-    return {
-        "interval_score": interval_score(y, intervals, level),
-        "mean_width": mean_width(intervals),
-        "coverage": coverage(y, intervals),
-        "gap": gap,
-    }

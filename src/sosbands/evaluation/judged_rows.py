@@ -22,12 +22,18 @@ from sosbands.evaluation.coverage_counts import (
     coverage_by_level,
     coverage_by_width,
     expected_coverage,
-    inside,
 )
 from sosbands.evaluation.results import Evaluation
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import Seed, cluster_count, interval_score, mean_width, worst_slab_coverage
+from sosbands.metrics import (
+    Seed,
+    cluster_count,
+    inside,
+    interval_score,
+    mean_width,
+    worst_slab_coverage,
+)
 from sosbands.types import Array, Indices, Mask
 
 # Levels of the coverage curve, beside the one asked for.
@@ -92,7 +98,12 @@ class PredictedRows:
         (level, *others), scalar = checked_levels(confidence_level)
         if others or not scalar:
             raise ValueError(f"confidence_level must be one number, got {confidence_level!r}")
-        _check_calibration(model)
+        needs = None if model.calibration_ is None else model.calibration_.needs
+        if needs is not None:
+            raise ValueError(
+                f"the model was calibrated with {needs}, which X and y do not tell: judge "
+                "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
+            )
         checked, outputs = labelled_rows(model, X, y, reset=False)
         levels = tuple(sorted({*_LEVELS, level}))
         with without_shortage_warning():  # the curve asks for more levels than the user did
@@ -242,16 +253,6 @@ def without_shortage_warning() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="a level of .* needs at least")
         yield
-
-
-def _check_calibration(model: BandRegressor) -> None:
-    """Rows of a grouped or weighted calibration need companions that X and y do not hold."""
-    needs = None if model.calibration_ is None else model.calibration_.needs
-    if needs is not None:
-        raise ValueError(
-            f"the model was calibrated with {needs}, which X and y do not tell: judge "
-            "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
-        )
 
 
 def _rounded(value: float, spread: float) -> str:

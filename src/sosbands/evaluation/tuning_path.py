@@ -73,10 +73,7 @@ def _line(label: str, part: Any) -> SearchLine:
     x = np.array([shortest(lengthscale) for lengthscale in part["lengthscale"]])
     order = np.argsort(x, kind="stable")
     panels = {what: part[what].to_numpy()[order] for what in ("criterion", "interval_score")}
-    return SearchLine(label, x[order], panels, _one_shape(part["lengthscale"]))
-
-
-def _one_shape(lengthscales: Any) -> bool:
-    """Whether all are multiples of one."""
-    shapes = np.array([np.ravel(l) / np.min(l) for l in lengthscales])
-    return bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
+    # All of one shape are multiples of one.
+    shapes = np.array([np.ravel(l) / np.min(l) for l in part["lengthscale"]])
+    one_shape = bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
+    return SearchLine(label, x[order], panels, one_shape)

@@ -65,6 +65,28 @@ class BandDisplay:
         Arrow heads where intervals have no lower, and no upper end.
     legend_ : matplotlib Legend
 
+    Notes
+    -----
+    `from_estimator` and `from_predictions` take some of these, beside what `plot` takes:
+
+    levels : float or sequence of float
+        Confidence levels of the intervals.
+    kind : {"curve", "rows"}
+        A band along the axis, for models of one input; or an interval for each row, a partial view
+        of models of several. A model without a given kind gets whichever fits.
+    feature : int or str
+        The column on the axis. By default the one that the scale depends on most: that with the
+        shortest lengthscale θᶠ, the first of equals.
+    truth : Case or callable
+        A case of `sosbands.datasets`, or a function of X and a level that gives the true intervals,
+        of shape (n, 2). For rows only those of the largest level are drawn.
+    extrapolation : bool
+        Whether to show where `estimator.extrapolation` exceeds one half.
+    groups, weights : array-like of shape (n,)
+        Those of the rows, if the model was calibrated with some.
+    subsample : int or None
+        At most this many rows are drawn, chosen by `random_state`; None: all.
+
     Examples
     --------
     >>> from sosbands import BandDisplay, BandRegressor
@@ -149,23 +171,8 @@ class BandDisplay:
             Fitted and calibrated.
         X, y : array-like of shapes (n, d) and (n,)
             X may be a DataFrame; without y no outputs are drawn.
-        levels : float or sequence of float
-            Confidence levels of the intervals.
-        feature : int or str
-            The column on the axis. By default the one that the scale depends on most: that with the
-            shortest lengthscale θᶠ, the first of equals.
-        kind : {"curve", "rows"}
-            A band along the axis, for models of one input; or an interval for each row, a partial
-            view of models of several. By default whichever fits the model.
-        truth : Case or callable
-            A case of `sosbands.datasets`, or a function of X and a level that gives the true
-            intervals, of shape (n, 2). For rows only those of the largest level are drawn.
-        extrapolation : bool
-            Whether to show where `estimator.extrapolation` exceeds one half.
-        groups, weights : array-like of shape (n,)
-            Those of the rows, if the model was calibrated with some.
-        subsample : int or None
-            At most this many rows are drawn, chosen by `random_state`; None: all.
+        levels, feature, kind, truth, extrapolation, groups, weights, subsample, random_state
+            See the notes on the class.
         ax, **style
             Passed to `plot`.
         """
@@ -175,15 +182,14 @@ class BandDisplay:
         outputs = None if y is None else labelled_rows(estimator, X, y, reset=False)[1]
         name, x = axis_column(estimator, X, feature)
         shown = _shown(x, subsample, random_state)
+        companions: dict[str, Any] = {
+            "groups": None if groups is None else named(groups)[shown],
+            "weights": None if weights is None else np.asarray(weights)[shown],
+        }
         band = partial(band_at, estimator, wanted, truth=truth, extrapolation=extrapolation)
         return cls(
             levels=wanted,
-            rows=band(
-                x[shown],
-                _safe_indexing(X, shown),
-                groups=None if groups is None else named(groups)[shown],
-                weights=None if weights is None else np.asarray(weights)[shown],
-            ),
+            rows=band(x[shown], _safe_indexing(X, shown), **companions),
             curve=band(*places_along(X, x.min(), x.max())) if kind == "curve" else None,
             y=None if outputs is None else outputs[shown],
             feature_name=name,
@@ -215,7 +221,7 @@ class BandDisplay:
         mean : array-like of shape (n,)
         intervals : array-like of shape (n, 2), or (n, 2, k) for k levels
         levels, kind
-            As in `from_estimator`; a curve joins the intervals, as if x were the only input.
+            See the notes on the class; a curve joins the intervals, as if x were the only input.
         feature_name, target_name : str
             Labels of the axes.
         ax, **style

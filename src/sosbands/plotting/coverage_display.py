@@ -70,6 +70,20 @@ class CoverageDisplay:
         Coverage and bounds.
     legend_ : matplotlib Legend
 
+    Notes
+    -----
+    `from_estimator` and `from_predictions` take these, beside what `plot` takes:
+
+    kind : {"level", "width", "cluster"}
+        Coverage against the level; of narrow to wide intervals, cut at the quantiles of the width;
+        or of k-means clusters of the inputs.
+    levels : float or sequence of float
+        By width and by cluster, one. A model has by default 0.1 to 0.95, or 0.9.
+    n_bins : int
+        Bins of the width; equal widths share one.
+    n_clusters : int
+        By default one for 50 rows, but at most 15; `random_state` starts them.
+
     Examples
     --------
     >>> from sosbands import BandRegressor, CoverageDisplay
@@ -104,17 +118,12 @@ class CoverageDisplay:
         if ax is None:
             ax = own_axes(size=(4.8, 4.5) if by_level else (6.0, 4.0))[0]
         place = self.levels if by_level else np.arange(len(self.levels))
-        wanted: dict[str, Any] = {
-            "color": INK,
-            "linestyle": "--",
-            "linewidth": 1.0,
-            "label": "asked for",
-        }
+        dashed: dict[str, Any] = {"color": INK, "linestyle": "--", "linewidth": 1.0}
         if by_level:
-            (self.target_,) = ax.plot([0, 1], [0, 1], **wanted)
+            (self.target_,) = ax.plot([0, 1], [0, 1], label="asked for", **dashed)
             ax.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
         else:
-            self.target_ = ax.axhline(float(self.levels[0]), **wanted)
+            self.target_ = ax.axhline(float(self.levels[0]), label="asked for", **dashed)
             ax.set_xticks(place, self.labels)
             ax.set_xlim(-0.5, len(place) - 0.5)
         look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.2, "capsize": 3}
@@ -153,17 +162,10 @@ class CoverageDisplay:
             Fitted and calibrated.
         X, y : array-like of shapes (n, d) and (n,)
             Clusters are those of what the band sees of X, standardised.
-        kind : {"level", "width", "cluster"}
-            Coverage against the level; of narrow to wide intervals, cut at the quantiles of the
-            width; or of k-means clusters of the inputs.
-        levels : float or sequence of float
-            By width and by cluster, one. By default 0.1 to 0.95, or 0.9.
         groups, weights : array-like of shape (n,), optional
             Those of the rows, if the model was calibrated with some.
-        n_bins : int
-            Bins of the width; equal widths share one.
-        n_clusters : int
-            By default one for 50 rows, but at most 15; `random_state` starts them.
+        kind, levels, n_bins, n_clusters, random_state
+            See the notes on the class.
         ax, **style
             Passed to `plot`.
         """
@@ -207,7 +209,7 @@ class CoverageDisplay:
         X : array-like of shape (n, d), optional
             What clusters are made of, as it is: scale its columns if their units differ.
         levels, kind, n_bins, n_clusters, random_state
-            As in `from_estimator`.
+            See the notes on the class.
         ax, **style
             Passed to `plot`.
         """
