@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.columns import input_names
+from sosbands.evaluation.band_values import input_names
 from sosbands.evaluation.coverage_counts import (
     PartCoverage,
     binomial_bounds,

@@ -14,8 +14,16 @@ from sklearn.utils import _safe_indexing
 from sosbands.conformal import checked_levels, named
 from sosbands.datasets import Case
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.band_values import BandValues, Truth, band_at, checked_band, places_along
-from sosbands.evaluation.columns import as_table, axis_column, check_model
+from sosbands.evaluation.band_values import (
+    BandValues,
+    Truth,
+    as_table,
+    axis_column,
+    band_at,
+    check_model,
+    checked_band,
+    places_along,
+)
 from sosbands.evaluation.drawn_rows import side_by_side
 from sosbands.evaluation.judged_rows import row_sample
 from sosbands.learning.validation import labelled_rows

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from sosbands.conformal import checked_levels
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.band_values import checked_intervals
-from sosbands.evaluation.columns import as_table, check_model
+from sosbands.evaluation.band_values import as_table, check_model, checked_intervals
 from sosbands.evaluation.coverage_counts import (
     LevelCoverage,
     PartCoverage,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.columns import check_model
+from sosbands.evaluation.band_values import check_model
 from sosbands.evaluation.tuning_path import SearchLine, SearchPicture
 from sosbands.plotting.marks import INK, PALETTE, legend_beside, own_axes
 
