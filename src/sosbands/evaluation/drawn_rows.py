@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from scipy.stats import rankdata
 
 from sosbands.dependence import distance_correlation
 from sosbands.estimator import BandRegressor
@@ -156,13 +157,10 @@ class DrawnRows:
 
 def side_by_side(x: Array) -> Array:
     """x, with equal ones spread about their value so that each can be seen."""
-    different, group, counts = np.unique(x, return_inverse=True, return_counts=True)
-    if len(different) == len(x):
-        return x
+    different = np.unique(x)
     gap = float(np.diff(different).min()) if len(different) > 1 else 1.0
-    rank = np.empty(len(x))
-    rank[np.argsort(group, kind="stable")] = np.concatenate([np.arange(count) for count in counts])
-    return x + _SPREAD * gap * ((rank + 0.5) / counts[group] - 0.5)
+    first, last, place = (rankdata(x, method=method) for method in ("min", "max", "ordinal"))
+    return x + _SPREAD * gap * ((place - first + 0.5) / (last - first + 1) - 0.5)
 
 
 def _ranked_inputs(rows: PredictedRows, place: Indices) -> tuple[Target, Indices]:

@@ -49,37 +49,18 @@ FAR, _SEEN = 0.5, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PredictedRows:
-    """Rows with their outputs and all that a model says of them.
+    """Rows with their outputs and all that a model says of them."""
 
-    Attributes
-    ----------
-    y, mean : array of shape (n,)
-    levels : tuple of k floats
-    intervals : array of shape (n, 2, k)
-    level : float
-        The one that was asked for.
-    sample : array of at most 20 000 indices
-        The rows that the next two are about.
-    inputs : array
-        What the band sees of them, standardised.
-    extrapolation : array
-    names : tuple of str
-        Of the columns of `inputs`.
-    units : Affine
-        Undoes the standardisation of the inputs.
-    n_calibration, seed : int
-    """
-
-    y: Array
+    y: Array  # of shape (n,)
     mean: Array
-    levels: tuple[float, ...]
-    intervals: Array
-    level: float
-    sample: Indices
-    inputs: Array
+    levels: tuple[float, ...]  # k of them
+    intervals: Array  # of shape (n, 2, k)
+    level: float  # the one that was asked for
+    sample: Indices  # the rows that `inputs` and `extrapolation` are about, at most 20 000
+    inputs: Array  # what the band sees of them, standardised
     extrapolation: Array
-    names: tuple[str, ...]
-    units: Affine
+    names: tuple[str, ...]  # of the columns of `inputs`
+    units: Affine  # undoes the standardisation
     n_calibration: int
     seed: int
 
@@ -176,9 +157,8 @@ class PredictedRows:
 
     def _by_cluster(self) -> tuple[PartCoverage, ...]:
         """Clusters of the standardised inputs, named by where they are; the worst one first."""
-        n_clusters = cluster_count(len(self.sample))
-        if n_clusters > 1:  # there are no more clusters than different rows
-            n_clusters = min(n_clusters, len(np.unique(self.inputs, axis=0)))
+        # There are no more clusters than different rows.
+        n_clusters = min(cluster_count(len(self.sample)), len(np.unique(self.inputs, axis=0)))
         if n_clusters < 2:
             return ()
         found = coverage_by_cluster(
