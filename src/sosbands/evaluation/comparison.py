@@ -68,13 +68,10 @@ class Parts:
         cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]
         return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
 
-    def fitted(self, model: Any) -> Any:
-        """A copy of a regressor, after the transformer, that has seen the training rows."""
-        return self.piped(clone(model)).fit(*self.train)
-
     def piped(self, model: Any) -> Any:
-        """A regressor after the transformer."""
-        return model if self.transformer is None else make_pipeline(clone(self.transformer), model)
+        """A copy of a regressor, after the transformer."""
+        copy = clone(model)
+        return copy if self.transformer is None else make_pipeline(clone(self.transformer), copy)
 
 
 def compare(
@@ -202,7 +199,7 @@ def _boosted_quantiles(parts: Parts) -> Array:
 
 def _conformalized(parts: Parts, *models: Any) -> Array:
     """[l(x) − q, u(x) + q] of a lower and an upper regressor, m(x) ± q of one; shape (n, 2)."""
-    fitted = [parts.fitted(model) for model in models]
+    fitted = [parts.piped(model).fit(*parts.train) for model in models]
 
     def family(X: Any) -> IntervalFamily:
         ends = checked_prediction(fitted[0], X), checked_prediction(fitted[-1], X)

@@ -57,13 +57,8 @@ class DrawnRows:
         important = tuple(int(j) for j in ranked[:_MOST_INPUTS])
         return cls(rows, order[:_MOST_ROWS], important, target)
 
-    def thinned(self, most: int) -> Self:
-        """At most so many of them."""
-        return replace(self, place=self.place[:most])
-
-    def sorted_by_width(self) -> Self:
-        """The narrowest interval first."""
-        return replace(self, place=self.place[np.argsort(self.widths, kind="stable")])
+    def __getitem__(self, which: slice | Indices | Mask) -> Self:
+        return replace(self, place=self.place[which])
 
     def widest(self, most: int) -> Self:
         """The widest intervals of all sampled rows."""
@@ -119,7 +114,7 @@ class DrawnRows:
 
     def finite(self) -> Self:
         """Those with a finite interval."""
-        return replace(self, place=self.place[np.isfinite(self.widths)])
+        return self[np.isfinite(self.widths)]
 
     def width_quantiles(self) -> Iterator[tuple[float, float]]:
         """Shares of the rows with a finite interval, and the width that they stay below."""

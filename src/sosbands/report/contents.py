@@ -14,7 +14,6 @@ from sosbands.evaluation.tuning_path import SearchPicture
 from sosbands.quoting import shortened
 from sosbands.report import figures
 from sosbands.report.formats import number, one_line
-from sosbands.report.traces import Figure
 
 # Rows in clouds of dots: more would hide each other.
 _CLOUD = 1500
@@ -26,14 +25,18 @@ _BADGES = {"as asked": "good", "too high": "fair", "too low": "poor", "infinite"
 def contents(model: BandRegressor, X: Any, rows: PredictedRows) -> dict[str, Any]:
     """The whole report on these rows; X are the same rows as the user gave them."""
     evaluation, drawn, tuning = rows.evaluation(), DrawnRows.of(rows), model.tuning_
-    cloud, band = drawn.thinned(_CLOUD), drawn.band_along(model, X)
+    cloud, band = drawn[:_CLOUD], drawn.band_along(model, X)
     search = None if tuning is None else SearchPicture.of(tuning.to_frame(), tuning.criterion)
     if band is not None:
         shown = [figures.band_figure(drawn, band)]
     else:  # by width, and over the most important inputs
         over = [figures.input_figure(drawn, j) for j in drawn.important]
         shown = [figures.sorted_figure(cloud), *over]
-    shown += _coverage_figures(evaluation)
+    shown.append(figures.level_figure(evaluation))
+    if len(evaluation.by_width) > 1:
+        shown.append(figures.width_figure(evaluation))
+    if evaluation.by_cluster and evaluation.outcome != "infinite":
+        shown.append(figures.cluster_figure(evaluation))
     if evaluation.n_infinite < evaluation.n_rows:
         shown.append(figures.unknown_figure(cloud))
     if search is not None:
@@ -55,16 +58,6 @@ def contents(model: BandRegressor, X: Any, rows: PredictedRows) -> dict[str, Any
         "lengthscales": list(_lengthscales(model, rows.names)),
         "parameters": list(_parameters(model)),
     }
-
-
-def _coverage_figures(evaluation: Evaluation) -> list[Figure]:
-    """By level; by width if widths differ, and by region, unless all intervals are infinite."""
-    made = [figures.level_figure(evaluation)]
-    if len(evaluation.by_width) > 1:
-        made.append(figures.width_figure(evaluation))
-    if evaluation.by_cluster and evaluation.outcome != "infinite":
-        made.append(figures.cluster_figure(evaluation))
-    return made
 
 
 def _badge(evaluation: Evaluation) -> str:

@@ -39,7 +39,7 @@ def band_figure(drawn: DrawnRows, band: BandValues) -> Figure:
 
 def sorted_figure(cloud: DrawnRows) -> Figure:
     """Rows from the narrowest interval to the widest, around the prediction."""
-    drawn, k = cloud.sorted_by_width(), len(cloud.place)
+    drawn, k = cloud[np.argsort(cloud.widths, kind="stable")], len(cloud.place)
     share = 100 * (np.arange(k) + 0.5) / k
     return Figure(
         "sorted",
@@ -54,7 +54,7 @@ def sorted_figure(cloud: DrawnRows) -> Figure:
 
 def input_figure(drawn: DrawnRows, j: int) -> Figure:
     """Intervals around the prediction over one of several inputs: a partial view."""
-    drawn = drawn.thinned(_SEGMENTS)
+    drawn = drawn[:_SEGMENTS]
     x, ends = side_by_side(drawn.inputs[:, j]), drawn.ends
     finite = np.isfinite(ends).all(axis=1)
     across = np.column_stack([x, x, x])[finite].ravel()
