@@ -51,7 +51,7 @@ _LAWS: tuple[tuple[Curve, Curve], ...] = (
 
 def coverage(y: ArrayLike, intervals: ArrayLike) -> float | Array:
     """The share of rows with lower ≤ y ≤ upper, a float."""
-    return _mean(inside(y, intervals))
+    return _mean(_covered(y, intervals))
 
 
 def mean_width(intervals: ArrayLike) -> float | Array:
@@ -138,7 +138,7 @@ def size_stratified_coverage(
 
     Equal widths share a bin, so that there may be fewer than `n_bins`.
     """
-    (lower, upper), covered = _bounds(intervals), inside(y, intervals)
+    (lower, upper), covered = _bounds(intervals), _covered(y, intervals)
     _check_count("n_bins", n_bins, len(lower))
     return _each(
         lambda w, hit: min(float(hit[rows].mean()) for rows in width_bins(w, n_bins)),
@@ -162,7 +162,7 @@ def worst_slab_coverage(
     and a and b such that the slab holds at least a share `min_mass` of that half. The result, a
     float, is the coverage of the rows of the other half in that slab.
     """
-    covered = inside(y, intervals)
+    covered = _covered(y, intervals)
     rows = _inputs(X, len(covered))
     n, d = rows.shape
     if not 0 < min_mass <= 1 or n_directions < 1:
@@ -191,7 +191,7 @@ def coverage_gap(
 
     There are min(15, n // 50) clusters unless `n_clusters` says otherwise; each counts the same.
     """
-    covered = inside(y, intervals)
+    covered = _covered(y, intervals)
     p = _levels(level, covered)
     rows = _inputs(X, len(covered))
     parts = clusters(rows, n_clusters=n_clusters, random_state=random_state)
@@ -226,13 +226,6 @@ def cluster_count(n: int) -> int:
     return min(_MOST_CLUSTERS, n // _CLUSTER_ROWS)
 
 
-def inside(y: ArrayLike, intervals: ArrayLike) -> Mask:
-    """Whether lower ≤ y ≤ upper in each row, shape (n,) or (n, k)."""
-    lower, upper = _bounds(intervals)
-    t = _outputs(y, lower)
-    return (lower <= t) & (t <= upper)
-
-
 def width_bins(widths: Array, n_bins: int) -> list[Indices]:
     """The rows of each bin, cut at the quantiles of the width; equal widths share one."""
     _check_count("n_bins", n_bins, len(widths))
@@ -261,6 +254,12 @@ def _distribution(case: Case) -> Curve:
     raise ValueError(
         f"the noise must be normal or exponential, got another law in {case!r}: use local_coverage"
     )
+
+
+def _covered(y: ArrayLike, intervals: ArrayLike) -> Mask:
+    lower, upper = _bounds(intervals)
+    t = _outputs(y, lower)
+    return (lower <= t) & (t <= upper)
 
 
 def _bounds(intervals: ArrayLike) -> tuple[Array, Array]:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import betabinom, binomtest
 
 from sosbands.conformal import order_rank
-from sosbands.metrics import Seed, clusters, inside, width_bins
-from sosbands.types import Array, Indices
+from sosbands.metrics import Seed, clusters, width_bins
+from sosbands.types import Array, Indices, Mask
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,13 @@ class PartCoverage:
     coverage: float
     bounds: tuple[float, float]
     median_width: float
+
+
+def inside(y: Array, intervals: Array) -> Mask:
+    """Whether each interval holds its y; intervals of shape (n, 2), or (n, 2, k) for k levels."""
+    t = y if intervals.ndim == 2 else y[:, None]
+    covered: Mask = (intervals[:, 0] <= t) & (t <= intervals[:, 1])
+    return covered
 
 
 def coverage_by_level(

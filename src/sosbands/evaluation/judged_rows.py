@@ -22,18 +22,12 @@ from sosbands.evaluation.coverage_counts import (
     coverage_by_level,
     coverage_by_width,
     expected_coverage,
+    inside,
 )
 from sosbands.evaluation.results import Evaluation
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import (
-    Seed,
-    cluster_count,
-    inside,
-    interval_score,
-    mean_width,
-    worst_slab_coverage,
-)
+from sosbands.metrics import Seed, cluster_count, interval_score, mean_width, worst_slab_coverage
 from sosbands.types import Array, Indices, Mask
 
 # Levels of the coverage curve, beside the one asked for.

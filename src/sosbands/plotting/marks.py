@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sosbands.evaluation.band_values import BandValues
+from sosbands.evaluation.coverage_counts import inside
 from sosbands.evaluation.judged_rows import FAR
-from sosbands.metrics import inside
 from sosbands.types import Array, Mask
 
 if TYPE_CHECKING:
