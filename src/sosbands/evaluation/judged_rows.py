@@ -43,18 +43,37 @@ FAR, _SEEN = 0.5, 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PredictedRows:
-    """Rows with their outputs and all that a model says of them."""
+    """Rows with their outputs and all that a model says of them.
 
-    y: Array  # of shape (n,)
+    Attributes
+    ----------
+    y, mean : array of shape (n,)
+    levels : tuple of k floats
+    intervals : array of shape (n, 2, k)
+    level : float
+        The one that was asked for.
+    sample : array of at most 20 000 indices
+        The rows that the next two are about.
+    inputs : array
+        What the band sees of them, standardised.
+    extrapolation : array
+    names : tuple of str
+        Of the columns of `inputs`.
+    units : Affine
+        Undoes the standardisation of the inputs.
+    n_calibration, seed : int
+    """
+
+    y: Array
     mean: Array
-    levels: tuple[float, ...]  # k of them
-    intervals: Array  # of shape (n, 2, k)
-    level: float  # the one that was asked for
-    sample: Indices  # the rows that `inputs` and `extrapolation` are about, at most 20 000
-    inputs: Array  # what the band sees of them, standardised
+    levels: tuple[float, ...]
+    intervals: Array
+    level: float
+    sample: Indices
+    inputs: Array
     extrapolation: Array
-    names: tuple[str, ...]  # of the columns of `inputs`
-    units: Affine  # undoes the standardisation
+    names: tuple[str, ...]
+    units: Affine
     n_calibration: int
     seed: int
 
