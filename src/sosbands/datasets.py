@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from sosbands.types import Array
+
 __all__ = ["Case", "case"]
 
-Array = npt.NDArray[np.float64]
 Generator = np.random.Generator
 Seed = int | np.integer | Generator | None
 
@@ -65,10 +66,8 @@ class Case(ABC):
     def _inputs(self, rng: Generator, n: int) -> Array: ...
 
     @abstractmethod
-    def _location(self, X: Array) -> Array: ...
-
-    @abstractmethod
-    def _scale(self, X: Array) -> Array: ...
+    def _terms(self, X: Array) -> tuple[Array, Array]:
+        """m(X) and σ(X)."""
 
     def sample(self, n: int, random_state: Seed = None) -> tuple[Array, Array]:
         """Draw n independent pairs: X of shape (n, d) and y of shape (n,)."""
@@ -83,22 +82,21 @@ class Case(ABC):
 
     def sample_outputs(self, X: npt.ArrayLike, random_state: Seed = None) -> Array:
         """Draw one output per row of X, shape (n,); repeat a row to draw several there."""
-        X = self._rows(X)
-        ε = self.noise.draw(_generator(random_state), len(X))
-        return self._location(X) + self._scale(X) * ε
+        m, σ = self._terms(self._rows(X))
+        return m + σ * self.noise.draw(_generator(random_state), len(m))
 
     def location(self, X: npt.ArrayLike) -> Array:
         """m(X), shape (n,)."""
-        return self._location(self._rows(X))
+        return self._terms(self._rows(X))[0]
 
     def scale(self, X: npt.ArrayLike) -> Array:
         """σ(X), shape (n,); negative in case 5 for X < −1/4."""
-        return self._scale(self._rows(X))
+        return self._terms(self._rows(X))[1]
 
     def mean(self, X: npt.ArrayLike) -> Array:
         """E[Y | X] = m(X) + σ(X) E[ε], shape (n,)."""
-        X = self._rows(X)
-        return self._location(X) + self._scale(X) * self.noise.mean
+        m, σ = self._terms(self._rows(X))
+        return m + σ * self.noise.mean
 
     def quantile(self, X: npt.ArrayLike, level: npt.ArrayLike) -> Array:
         """The exact conditional quantiles of Y given X.
@@ -118,8 +116,7 @@ class Case(ABC):
             The quantiles.
         """
         X, p = self._rows(X), _levels(level)
-        column = (len(X),) + (1,) * p.ndim
-        m, σ = self._location(X).reshape(column), self._scale(X).reshape(column)
+        m, σ = (term.reshape(len(X), *(1,) * p.ndim) for term in self._terms(X))
         return m + σ * np.where(σ >= 0, self.noise.quantile(p), self.noise.upper_quantile(p))
 
     def interval(self, X: npt.ArrayLike, level: float) -> Array:
@@ -158,45 +155,39 @@ class _Oscillation(_OneInput):
     number = 1
     name = "oscillating mean"
 
-    def _location(self, X: Array) -> Array:
+    def _terms(self, X: Array) -> tuple[Array, Array]:
         x = X[:, 0]
         u = 2 * x + 1 / 5
         wave = np.sin(np.pi * u) + 0.2 * np.cos(4 * np.pi * u)
-        return np.where(10 * x + 1 <= 9.6, wave, x - 9 / 10)
-
-    def _scale(self, X: Array) -> Array:
-        return np.sqrt(0.1 + 2 * X[:, 0] ** 2)
+        return np.where(10 * x + 1 <= 9.6, wave, x - 9 / 10), np.sqrt(0.1 + 2 * x**2)
 
 
-class _Additive(Case):
-    """X ~ N(0, I_d), m = 0.5 Σᵢ Xᵢ."""
+class _NormalInputs(Case):
+    """X ~ N(0, I_d)."""
 
     def _inputs(self, rng: Generator, n: int) -> Array:
         return rng.standard_normal((n, self.dimension))
 
-    def _location(self, X: Array) -> Array:
-        return 0.5 * _row_sums(X)
 
-
-class _SineScale(_Additive):
-    """σ = Σᵢ |sin Xᵢ|."""
+class _SineScale(_NormalInputs):
+    """m = 0.5 Σᵢ Xᵢ, σ = Σᵢ |sin Xᵢ|."""
 
     number = 2
     name = "sine scale"
 
-    def _scale(self, X: Array) -> Array:
-        return _row_sums(np.abs(np.sin(X)))
+    def _terms(self, X: Array) -> tuple[Array, Array]:
+        return 0.5 * X.sum(axis=1), np.abs(np.sin(X)).sum(axis=1)
 
 
-class _BellScale(_Additive):
-    """σ = Σᵢ (4/3) φ(2Xᵢ/3), φ the standard normal density."""
+class _BellScale(_NormalInputs):
+    """m = 0.5 Σᵢ Xᵢ, σ = Σᵢ (4/3) φ(2Xᵢ/3), φ the standard normal density."""
 
     number = 3
     name = "bell scale"
 
-    def _scale(self, X: Array) -> Array:
+    def _terms(self, X: Array) -> tuple[Array, Array]:
         φ = np.exp(-((2 * X / 3) ** 2) / 2) / np.sqrt(2 * np.pi)
-        return _row_sums(4 / 3 * φ)
+        return 0.5 * X.sum(axis=1), (4 / 3 * φ).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -211,15 +202,9 @@ class _SingleIndex(Case):
     def _inputs(self, rng: Generator, n: int) -> Array:
         return rng.uniform(0.0, 1.0, (n, self.dimension))
 
-    def _location(self, X: Array) -> Array:
-        t = self._index(X)
-        return 2 * np.sin(np.pi * t) + np.pi * t
-
-    def _scale(self, X: Array) -> Array:
-        return np.sqrt(1 + self._index(X) ** 2)
-
-    def _index(self, X: Array) -> Array:
-        return _row_sums(X * self.beta)
+    def _terms(self, X: Array) -> tuple[Array, Array]:
+        t = (X * self.beta).sum(axis=1)
+        return 2 * np.sin(np.pi * t) + np.pi * t, np.sqrt(1 + t**2)
 
 
 class _Exponential(_OneInput):
@@ -229,11 +214,8 @@ class _Exponential(_OneInput):
     name = "exponential noise"
     noise = _EXPONENTIAL
 
-    def _location(self, X: Array) -> Array:
-        return np.sin(2 * X[:, 0])
-
-    def _scale(self, X: Array) -> Array:
-        return 0.5 + 2 * X[:, 0]
+    def _terms(self, X: Array) -> tuple[Array, Array]:
+        return np.sin(2 * X[:, 0]), 0.5 + 2 * X[:, 0]
 
 
 _CASES: dict[int, type[Case]] = {
@@ -292,11 +274,6 @@ def _single_index(dimension: int | None, beta: npt.ArrayLike | None) -> Case:
             "leave dimension out, or make them agree"
         )
     return _SingleIndex(β.size, tuple(β.tolist()))
-
-
-def _row_sums(terms: Array) -> Array:
-    totals: Array = terms.sum(axis=1)
-    return totals
 
 
 def _levels(level: npt.ArrayLike) -> Array:

@@ -13,8 +13,6 @@ Proposition 4 bounds the local coverage by HSIC for a bounded kernel. The energy
 paper uses, is unbounded: it gives a heuristic to tune with, not a guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 

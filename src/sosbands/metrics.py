@@ -7,22 +7,18 @@ dependence of residuals on scales and of scores on inputs, `hsic` and `mutual_in
 of `sosbands.dependence`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
+from sosbands.datasets import Case
 from sosbands.dependence import hsic, mutual_information
 from sosbands.slabs import slab_coverage
 from sosbands.types import Array, Indices, Mask
-
-if TYPE_CHECKING:
-    from sosbands.datasets import Case
 
 __all__ = [
     "cluster_count",

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sosbands import BandRegressor
 from sosbands.datasets import case
 from sosbands.evaluation import evaluate
-from sosbands.evaluation.chance import binomial_bounds, expected_coverage
+from sosbands.evaluation.coverage_counts import binomial_bounds, expected_coverage
 from sosbands.metrics import (
     coverage,
     coverage_gap,

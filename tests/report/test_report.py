@@ -20,7 +20,7 @@ from sosbands.datasets import case
 from sosbands.evaluation import evaluate
 from sosbands.evaluation.tuning_path import SearchPicture
 from sosbands.report import render_report, write_report
-from sosbands.report.diagnostic_figures import tuning_figure
+from sosbands.report.figures import tuning_figure
 from sosbands.report.formats import count, number, one_line
 from sosbands.report.traces import compact, ribbon
 from tests.regressors import regressor

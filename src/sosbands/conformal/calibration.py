@@ -1,7 +1,5 @@
 """`Calibration`: all that the rest of the package asks of one, and what it may ask of a band."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
@@ -25,7 +23,7 @@ class CalibratedBand(Protocol):
     def typical_inputs(self) -> Array:
         """Inputs of pre-training rows, in the units of `BandRows.local_inputs`."""
 
-    def at(self, X: Any) -> BandRows:
+    def at(self, X: Any) -> "BandRows":
         """The band at the rows of X."""
 
 
@@ -56,8 +54,8 @@ class Companion:
     values: Any = None
     function: Callable[[Any], Any] | None = None
 
-    def __getitem__(self, rows: slice) -> Companion:
-        return self if self.values is None else Companion(self.values[rows])
+    def __getitem__(self, rows: slice) -> Self:
+        return self if self.values is None else type(self)(self.values[rows])
 
 
 class Calibration:
@@ -89,7 +87,7 @@ class Calibration:
     # In words, what must be told of new rows beside X.
     needs: str | None = None
     # Quantiles of signed scores, if there are any.
-    distribution: Calibration | None = None
+    distribution: "Calibration | None" = None
 
     def __init__(self, scores: ArrayLike, *beside: Any) -> None:
         (self.scores,) = ascending(scores)
@@ -110,7 +108,7 @@ class Calibration:
 
     def extended(self, scores: ArrayLike, *beside: Any) -> Self:
         """With the scores of further rows, and what else it keeps of them."""
-        raise NotImplementedError
+        return type(self)(np.concatenate([self.scores, scores]))
 
     def intervals_at(self, rows: BandRows, levels: Sequence[float], companion: Companion) -> Array:
         """The intervals of new rows, shape (n, 2, len(levels))."""
@@ -146,15 +144,14 @@ class Calibration:
 
     def promise(self, level: float) -> str:
         """What is guaranteed, as a sentence."""
-        size = f"{self.size:,}".replace(",", "\u202f")
         return (
-            f"Guaranteed, whatever the distribution, by {size} calibration {self.unit}: at "
-            f"least {self.claim(level)}; it is no promise for each single input."
+            f"Guaranteed, whatever the distribution, by {count(self.size)} calibration "
+            f"{self.unit}: at least {self.claim(level)}; it is no promise for each single input."
         )
 
     def claim(self, level: float) -> str:
         """How many of which new rows are covered."""
-        return f"{percent(level)} of new rows {self.covered} are covered on average"
+        return f"{asked(level)} of new rows {self.covered} are covered on average"
 
     @staticmethod
     def column(values: Any, /) -> Any:
@@ -187,6 +184,11 @@ class Calibration:
         return self.told(X, **given)
 
 
-def percent(level: float) -> str:
+def asked(level: float) -> str:
     """A level in percent, with the decimals it was given with."""
     return f"{100 * level:.10g}\N{NO-BREAK SPACE}%"
+
+
+def count(rows: int) -> str:
+    """A whole number with thin spaces between thousands."""
+    return f"{rows:,}".replace(",", "\u202f")

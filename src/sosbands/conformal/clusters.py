@@ -1,7 +1,5 @@
 """One threshold for rows of new clusters: hierarchical conformal prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

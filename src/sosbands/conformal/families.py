@@ -1,9 +1,8 @@
 """The nested intervals of every row, and the scores that say which of them hold an output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -38,14 +37,14 @@ class IntervalFamily:
             )
 
     @classmethod
-    def around(cls, mean: Array, scale: Array) -> IntervalFamily:
+    def around(cls, mean: Array, scale: Array) -> Self:
         """mean ± q·scale, the symmetric band: the scale is √f."""
         return cls(mean, mean, scale)
 
     @classmethod
     def between(
         cls, mean: Array, scales: Array, *, power: float = 0.0, typical: float = 1.0
-    ) -> IntervalFamily:
+    ) -> Self:
         """[mean − scales[:, 0] − q·u, mean + scales[:, 1] + q·u], the two-sided band.
 
         u is (w/typical)^power, with w the mean of the two scales: power 0 shifts all bounds by the

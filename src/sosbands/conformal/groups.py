@@ -1,7 +1,5 @@
 """A threshold for each group of rows: Mondrian conformal prediction."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import ClassVar, Self, TypeAlias
 
@@ -55,11 +53,10 @@ class GroupCalibration(Calibration):
 
     def __init__(self, scores: ArrayLike, groups: Iterable[Hashable]) -> None:
         self.scores, self.groups = ascending(scores, groups=named(groups))
-        codes: dict[Hashable, int] = {}
-        code = np.array([codes.setdefault(group, len(codes)) for group in self.groups])
-        first = np.cumsum(np.bincount(code))[:-1]
-        parts = np.split(self.scores[np.argsort(code, kind="stable")], first)
-        self.by_group = dict(zip(codes, map(SplitCalibration, parts), strict=True))
+        parts: dict[Hashable, list[float]] = {}
+        for group, score in zip(self.groups, self.scores, strict=True):
+            parts.setdefault(group, []).append(score)
+        self.by_group = {group: SplitCalibration(part) for group, part in parts.items()}
 
     def extended(self, scores: ArrayLike, groups: Iterable[Hashable]) -> Self:
         """With the scores and the groups of further rows."""

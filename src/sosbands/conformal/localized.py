@@ -1,7 +1,5 @@
 """Quantiles in which nearby rows count more, and the bandwidth that says how near they must be."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import ClassVar, Self

@@ -1,14 +1,12 @@
 """Intervals from the scores of all folds at once, CV+, selected without sorting them together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion, percent
+from sosbands.conformal.calibration import BandRows, CalibratedBand, Calibration, Companion, asked
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.ranks import checked_levels, checked_scores, order_rank
 from sosbands.types import Array, Indices
@@ -66,7 +64,7 @@ class PlusCalibration(Calibration):
         share = f"{100 * proven:.1f}\N{NO-BREAK SPACE}%"
         return (
             f"{share} of new rows {self.covered} are covered on average, in practice about "
-            f"{percent(level)}"
+            f"{asked(level)}"
         )
 
     def intervals(
@@ -94,19 +92,14 @@ class PlusCalibration(Calibration):
         m = self.size
         levels, _ = checked_levels(levels, name="levels")
         ranks = [order_rank(level, m) for level in levels]
-        upper, opposite, width = (
-            np.stack(parts, axis=1) for parts in zip(*map(_ends, families), strict=True)
+        lower, upper, width, rounding = (
+            np.stack([getattr(family, part) for family in families], axis=1)
+            for part in ("lower", "upper", "width", "rounding")
         )
-        high = _selected(self.scores_by_fold, ranks, upper, width)
-        low = -_selected(self.scores_by_fold, ranks, opposite, width)
+        high = _selected(self.scores_by_fold, ranks, upper + rounding, width)
+        low = -_selected(self.scores_by_fold, ranks, rounding - lower, width)
         ends = np.minimum(low, centre[:, None]), np.maximum(high, centre[:, None])
         return np.stack(ends, axis=1)
-
-
-def _ends(family: IntervalFamily) -> tuple[Array, Array, Array]:
-    """Upper bounds, lower ones the other way round, and what they move in proportion to."""
-    rounding = family.rounding
-    return family.upper + rounding, rounding - family.lower, family.width
 
 
 def guarantee(level: float, n: int, K: int) -> float:

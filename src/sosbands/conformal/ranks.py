@@ -1,7 +1,5 @@
 """Levels, read as the decimals they print as; scores in ascending order, and ranks among them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -3,8 +3,6 @@
 A new one is a file with its class, and a line in `CALIBRATIONS`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from sosbands.conformal.calibration import Calibration

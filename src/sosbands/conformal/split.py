@@ -1,7 +1,5 @@
 """One threshold for all rows, and a predictive distribution: split conformal prediction."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -26,10 +24,6 @@ class SignedCalibration(Calibration):
 
     def __init__(self, scores: ArrayLike) -> None:
         (self.scores,) = ascending(scores, signed=True)
-
-    def extended(self, scores: ArrayLike, *beside: Any) -> Self:
-        """With the signed scores of further rows."""
-        return type(self)(np.concatenate([self.scores, scores]))
 
     def quantiles(self, levels: Sequence[float], *beside: Any) -> Array:
         """The ⌊p(m + 1)⌋-th smallest for p < 0.5, the ⌈p(m + 1)⌉-th for p ≥ 0.5; ±∞ beyond.
@@ -78,10 +72,6 @@ class SplitCalibration(Calibration):
         signed = self.distribution
         more = None if signed is None else signed.extended(rows.family.signed_scores(y))
         return type(self)(np.concatenate([self.scores, rows.family.scores(y)]), more)
-
-    def extended(self, scores: ArrayLike, *beside: Any) -> Self:
-        """With the scores of further rows; what has no signed ones has no distribution."""
-        return type(self)(np.concatenate([self.scores, scores]))
 
     def quantiles(self, levels: Sequence[float], *beside: Any) -> Array:
         """The k-th smallest score of each level, k = ⌈level·(m + 1)⌉, shape (len(levels),)."""

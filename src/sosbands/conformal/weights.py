@@ -1,7 +1,5 @@
 """Rows that count by a likelihood ratio: conformal prediction under covariate shift."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 

@@ -6,18 +6,16 @@ What the rows are too few for is None, with the reason. `compare` judges several
 on the same rows. What `sosbands.plotting` and `sosbands.report` draw is computed here.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from sosbands.estimator import BandRegressor
 from sosbands.evaluation.coverage_counts import LevelCoverage, PartCoverage
 from sosbands.evaluation.judged_rows import PredictedRows
 from sosbands.evaluation.results import Evaluation
 
 if TYPE_CHECKING:
-    from sosbands.estimator import BandRegressor
     from sosbands.evaluation.comparison import compare
 
 __all__ = ["Evaluation", "LevelCoverage", "PartCoverage", "PredictedRows", "compare", "evaluate"]

@@ -1,21 +1,20 @@
-"""A band at some places along an axis: what pictures of bands are drawn from."""
-
-from __future__ import annotations
+"""What pictures need of a model: its inputs by name, and its band along one of them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from sosbands.evaluation.columns import single_column
+from sosbands.datasets import Case
+from sosbands.estimator import BandRegressor
+from sosbands.learning.encoding import is_frame
 from sosbands.metrics import coverage
+from sosbands.quoting import listed, quoted
 from sosbands.types import Array
-
-if TYPE_CHECKING:
-    from sosbands.datasets import Case
-    from sosbands.estimator import BandRegressor
 
 Truth: TypeAlias = Callable[[Any, float], ArrayLike]
 
@@ -47,43 +46,77 @@ class BandValues:
     extrapolation: Array | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class BandPredictor:
-    """A model with what is asked of it at every place.
-
-    Attributes
-    ----------
-    model : BandRegressor
-    levels : sequence of float
-    truth : Case, callable or None
-        Gives the true intervals, if they are wanted.
-    extrapolation : bool
-        Whether the distance from the training rows is wanted.
-    """
-
-    model: BandRegressor
-    levels: Sequence[float]
-    truth: Case | Truth | None = None
-    extrapolation: bool = False
-
-    def at(self, x: Array, X: Any, **companions: Any) -> BandValues:
-        """The band at the rows of X, which stand at x; companions are their groups or weights."""
-        return BandValues(
-            x=x,
-            mean=np.asarray(self.model.predict(X)),
-            intervals=self.model.predict_interval(X, self.levels, **companions),
-            truth=None if self.truth is None else self._true_intervals(self.truth, X),
-            extrapolation=self.model.extrapolation(X) if self.extrapolation else None,
+def check_model(estimator: object) -> None:
+    """Refuse what is not a fitted `BandRegressor`."""
+    if not isinstance(estimator, BandRegressor):
+        raise TypeError(
+            f"estimator must be a BandRegressor, got {type(estimator).__name__}: put other models "
+            "and pipelines inside one, BandRegressor(model)"
         )
+    check_is_fitted(estimator)
 
-    def along(self, X: Any, low: float, high: float) -> BandValues:
-        """The band at places from low to high of the only column of X."""
-        x = np.linspace(low, high, _POINTS)
-        return self.at(x, single_column(X, x))
 
-    def _true_intervals(self, truth: Case | Truth, X: Any) -> Array:
+def as_table(X: Any) -> Any:
+    """X with rows and columns: a data frame as it is, anything else as an array."""
+    return X if is_frame(X) else check_array(X, dtype=None, ensure_all_finite=False)
+
+
+def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
+    """The names of the d columns that the band sees."""
+    inputs = model.band_.encoding
+    names: Any = inputs.columns
+    if inputs.transformer is not None:
+        try:
+            names = inputs.transformer.get_feature_names_out()
+        except (AttributeError, ValueError):  # many transformers do not name what they make
+            names = None
+    elif names is None:
+        names = getattr(model, "feature_names_in_", None)
+    if names is None or len(names) != d:
+        return tuple(f"input {j + 1}" for j in range(d))
+    return tuple(str(name) for name in names)
+
+
+def axis_column(
+    model: BandRegressor, X: Any, feature: int | str | None = None
+) -> tuple[str, Array]:
+    """The name and the numbers of a column; None is the one that the scale depends on most."""
+    names = X.columns if is_frame(X) else getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = ["x"] if X.shape[1] == 1 else [f"x{j}" for j in range(X.shape[1])]
+    names = [str(name) for name in names]
+    position = _position(model, X, names, feature)
+    return names[position], _numbers(X, position, names[position])
+
+
+def band_at(
+    model: BandRegressor,
+    levels: Sequence[float],
+    x: Array,
+    X: Any,
+    *,
+    truth: Case | Truth | None = None,
+    extrapolation: bool = False,
+    **companions: Any,
+) -> BandValues:
+    """The band at the rows of X, which stand at x; companions are their groups or weights."""
+    true_intervals = None
+    if truth is not None:
         interval = truth if callable(truth) else truth.interval
-        return np.stack([np.asarray(interval(X, level)) for level in self.levels], axis=2)
+        true_intervals = np.stack([np.asarray(interval(X, level)) for level in levels], axis=2)
+    return BandValues(
+        x=x,
+        mean=np.asarray(model.predict(X)),
+        intervals=model.predict_interval(X, levels, **companions),
+        truth=true_intervals,
+        extrapolation=model.extrapolation(X) if extrapolation else None,
+    )
+
+
+def places_along(X: Any, low: float, high: float) -> tuple[Array, Any]:
+    """Places from low to high, and rows of the kind of X with these in their only column."""
+    x = np.linspace(low, high, _POINTS)
+    return x, type(X)({X.columns[0]: x}) if is_frame(X) else x[:, None]
 
 
 def checked_intervals(y: ArrayLike | None, intervals: ArrayLike) -> Array:
@@ -111,3 +144,56 @@ def checked_band(
     order = np.argsort(places, kind="stable")
     outputs = None if y is None else np.asarray(y, dtype=np.float64)[order]
     return BandValues(places[order], means[order], ends[order]), outputs
+
+
+def _position(model: BandRegressor, X: Any, names: list[str], feature: int | str | None) -> int:
+    if feature is None:
+        return _shortest_lengthscale_column(model, X)
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(
+                f"feature must be a column of X, got {quoted(feature)}: choose from "
+                f"{listed(names, 20)}"
+            )
+        return names.index(feature)
+    d = len(names)
+    if not -d <= feature < d:
+        raise ValueError(f"feature must be from 0 to {d - 1}, got {feature}: X has {d} columns")
+    return int(feature) % d
+
+
+def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
+    """The column of X where θᶠ is shortest, in units of its spread; the first of equals."""
+    if X.shape[1] == 1:
+        return 0
+    inputs = model.band_.encoding
+    if inputs.transformer is not None:
+        raise ValueError(
+            "with a band_transformer the inputs of the scale are not columns of X: choose the "
+            "column to draw over with feature="
+        )
+    seen = model.band_.scale_inputs.inputs
+    # Beyond the inputs, θᶠ may have entries for the prediction and for the difficulty.
+    lengthscales = np.ravel(model.lengthscale_)[: len(seen.columns)] * seen.units.scale
+    known = model.band_.inputs
+    spread = dict(zip(known.columns.tolist(), known.units.scale, strict=True))  # of what varies
+    relative = lengthscales / [spread.get(j, np.finfo(float).tiny) for j in seen.columns.tolist()]
+    place = int(seen.columns[np.argmin(relative)])
+    return place if inputs.positions is None else inputs.positions[place]
+
+
+def _numbers(X: Any, position: int, name: str) -> Array:
+    values = _safe_indexing(X, position, axis=1)
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        first = np.asarray(values).tolist()[0]
+        raise ValueError(
+            f"feature {quoted(name)} must hold numbers to be an axis, got {quoted(first)} in its "
+            "first row: choose another with feature="
+        ) from None
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(
+            f"feature {quoted(name)} must be finite to be an axis, got NaN: drop those rows"
+        )
+    return numbers

@@ -1,14 +1,14 @@
 """Our intervals beside plain split conformal ones and conformalized quantiles, on the same rows."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -23,19 +23,8 @@ from sosbands.learning.folds import calibration_split, numbered
 from sosbands.learning.means import checked_prediction
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import MIN_ROWS
-from sosbands.metrics import (
-    cluster_count,
-    coverage,
-    coverage_gap,
-    interval_score,
-    mean_width,
-)
+from sosbands.metrics import cluster_count, coverage, coverage_gap, interval_score, mean_width
 from sosbands.types import Array
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["compare"]
 
 LabelledRows: TypeAlias = tuple[Any, Array]
 Method: TypeAlias = Callable[["Parts"], Array]
@@ -63,7 +52,7 @@ class Parts:
         calibration_size: float,
         seed: int,
         **settings: Any,
-    ) -> Parts:
+    ) -> Self:
         """Test rows, then calibration rows of the rest, then training rows."""
         outputs: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if outputs.ndim != 1:
@@ -79,13 +68,10 @@ class Parts:
         cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]
         return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
 
-    def fitted(self, model: Any) -> Any:
-        """A copy of a regressor, after the transformer, that has seen the training rows."""
-        return self.piped(clone(model)).fit(*self.train)
-
     def piped(self, model: Any) -> Any:
-        """A regressor after the transformer."""
-        return model if self.transformer is None else make_pipeline(clone(self.transformer), model)
+        """A copy of a regressor, after the transformer."""
+        copy = clone(model)
+        return copy if self.transformer is None else make_pipeline(clone(self.transformer), copy)
 
 
 def compare(
@@ -145,7 +131,7 @@ def _methods(estimator: Any, seed: int, n_jobs: int | None) -> dict[str, Method]
     return {
         "sosbands, kernel mean": lambda parts: _band(parts, None, n_jobs),
         f"sosbands, {mean}": lambda parts: _band(parts, estimator, n_jobs),
-        f"split conformal, {mean}": lambda parts: _constant_width(parts, estimator),
+        f"split conformal, {mean}": lambda parts: _conformalized(parts, estimator),
         "CQR, boosted quantiles": _boosted_quantiles,
     }
 
@@ -154,15 +140,24 @@ def _judged(
     parts: Parts, methods: Mapping[str, Method], progress: Callable[[str], object]
 ) -> pd.DataFrame:
     """A row for each method, with the seconds that it took."""
-    import pandas as pd
-
-    regions, found = _regions(parts), {}
+    (X, y), level = parts.test, parts.level
+    # Clusters are made of the inputs as numbers, standardised.
+    B = BandInputs.learn(*parts.train, parts.transformer)(X)
+    regions, found = Affine.of(B)(B), {}
+    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
+    gap = partial(coverage_gap, level=level, n_clusters=clusters, random_state=parts.seed)
     for name, method in methods.items():
         progress(name)
         start = time.perf_counter()
-        intervals = method(parts)
+        C = method(parts)
         seconds = time.perf_counter() - start
-        found[name] = {**_figures(parts, intervals, regions), "seconds": seconds}
+        found[name] = {
+            "interval_score": interval_score(y, C, level),
+            "mean_width": mean_width(C),
+            "coverage": coverage(y, C),
+            "gap": gap(regions, y, C) if clusters > 1 else np.nan,
+            "seconds": seconds,
+        }
     return pd.DataFrame.from_dict(found, orient="index").sort_values("interval_score")
 
 
@@ -193,54 +188,24 @@ def _band(parts: Parts, estimator: Any, n_jobs: int | None) -> Array:
     return model.predict_interval(parts.test[0], parts.level)
 
 
-def _constant_width(parts: Parts, estimator: Any) -> Array:
-    """m(x) ± q."""
-    model = parts.fitted(estimator)
-    return _conformalized(parts, model, model)
-
-
 def _boosted_quantiles(parts: Parts) -> Array:
-    """[l(x) − q, u(x) + q] (Romano, Patterson and Candès, 2019)."""
-    lower, upper = (
-        parts.fitted(
-            HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=parts.seed)
-        )
+    """Conformalized quantile regression (Romano, Patterson and Candès, 2019)."""
+    models = (
+        HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=parts.seed)
         for q in ((1 - parts.level) / 2, (1 + parts.level) / 2)
     )
-    return _conformalized(parts, lower, upper)
+    return _conformalized(parts, *models)
 
 
-def _conformalized(parts: Parts, lower: Any, upper: Any) -> Array:
-    """Two fitted regressors, moved apart by the quantile of the scores; shape (n, 2)."""
+def _conformalized(parts: Parts, *models: Any) -> Array:
+    """[l(x) − q, u(x) + q] of a lower and an upper regressor, m(x) ± q of one; shape (n, 2)."""
+    fitted = [parts.piped(model).fit(*parts.train) for model in models]
 
     def family(X: Any) -> IntervalFamily:
-        ends = checked_prediction(lower, X), checked_prediction(upper, X)
+        ends = checked_prediction(fitted[0], X), checked_prediction(fitted[-1], X)
         return IntervalFamily(*ends, np.ones(len(ends[0])))
 
     X, y = parts.calibration
     q = SplitCalibration(family(X).scores(y)).quantiles([parts.level])
     intervals: Array = family(parts.test[0]).intervals(q)[:, :, 0]
     return intervals
-
-
-def _regions(parts: Parts) -> Array:
-    """What clusters are made of: the inputs of the test rows as numbers, standardised."""
-    inputs = BandInputs.learn(*parts.train, parts.transformer)
-    B = inputs(parts.test[0])
-    return Affine.of(B)(B)
-
-
-def _figures(parts: Parts, intervals: Array, regions: Array) -> dict[str, Any]:
-    y, level = parts.test[1], parts.level
-    clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
-    gap: Any = np.nan
-    if clusters > 1:
-        gap = coverage_gap(
-            regions, y, intervals, level, n_clusters=clusters, random_state=parts.seed
-        )
-    return {
-        "interval_score": interval_score(y, intervals, level),
-        "mean_width": mean_width(intervals),
-        "coverage": coverage(y, intervals),
-        "gap": gap,
-    }

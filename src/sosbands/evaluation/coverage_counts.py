@@ -1,17 +1,16 @@
-"""The share of rows that their intervals cover: by level, by width, by cluster of the inputs.
+"""The share of rows that their intervals cover, by level, width and cluster, and what chance does.
 
 `evaluate`, `CoverageDisplay` and the report count here, so that they show the same numbers.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import betabinom, binomtest
 
-from sosbands.evaluation.chance import binomial_bounds
+from sosbands.conformal import order_rank
 from sosbands.metrics import Seed, clusters, width_bins
 from sosbands.types import Array, Indices, Mask
 
@@ -92,6 +91,26 @@ def falls_short(level: float, parts: Sequence[PartCoverage]) -> bool:
         < level
         for part in parts
     )
+
+
+def binomial_bounds(hits: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Bounds of a probability that held in `hits` of n cases (Clopper and Pearson, 1934)."""
+    found = binomtest(hits, n).proportion_ci(confidence)
+    return float(found.low), float(found.high)
+
+
+def expected_coverage(level: float, m: int, n: int) -> tuple[float, float]:
+    """Where the coverage of n rows lies with probability ≥ 0.95 after a split calibration with m.
+
+    Given the calibration rows the coverage is Beta(k, m + 1 − k) distributed, k = ⌈level·(m + 1)⌉,
+    so that the number of rows covered is beta-binomial.
+    """
+    k = order_rank(level, m)
+    if k > m:
+        return 1.0, 1.0
+    below = np.cumsum(betabinom.pmf(np.arange(n + 1), n, k, m + 1 - k))
+    low, high = np.searchsorted(below, [0.025, 0.975])
+    return float(low / n), float(min(high, n) / n)
 
 
 def _part(label: str, y: Array, intervals: Array) -> PartCoverage:

@@ -1,20 +1,19 @@
 """The rows that pictures show, where they stand, and how wide their intervals are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from scipy.stats import rankdata
 
-from sosbands.evaluation.band_values import BandPredictor, BandValues
-from sosbands.evaluation.importance import Target, ranked_inputs
+from sosbands.dependence import distance_correlation
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import BandValues, band_at, places_along
 from sosbands.evaluation.judged_rows import FAR, PredictedRows, without_shortage_warning
 from sosbands.types import Array, Indices, Mask
 
-if TYPE_CHECKING:
-    from sosbands.estimator import BandRegressor
+Target: TypeAlias = Literal["width", "prediction"]
 
 # More rows make pictures slower, not clearer.
 _MOST_ROWS, _RANKED_ROWS = 3000, 2000
@@ -35,7 +34,7 @@ class WidthPart:
     median_width: float | None
 
     @classmethod
-    def of(cls, low: float, high: float, widths: Array) -> WidthPart:
+    def of(cls, low: float, high: float, widths: Array) -> Self:
         """From the widths of these rows."""
         median = float(np.median(widths)) if len(widths) else None
         return cls(float(low), float(high), len(widths), median)
@@ -43,47 +42,30 @@ class WidthPart:
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """A sample of the rows that were predicted, at most 3000.
-
-    Attributes
-    ----------
-    rows : PredictedRows
-        All of them.
-    place : array of shape (k,)
-        Where the drawn ones are in `rows.sample`, in random order.
-    important : tuple of int
-        The inputs that `target` depends on most, by distance correlation; the first one first.
-    target : {"width", "prediction"}
-        Which of the two; the prediction if widths are all equal, or infinite.
-    """
+    """A sample of the rows that were predicted, at most 3000."""
 
     rows: PredictedRows
-    place: Indices
-    important: tuple[int, ...]
+    place: Indices  # of the drawn ones in `rows.sample`, in random order
+    important: tuple[int, ...]  # the inputs that `target` depends on most, see `_ranked_inputs`
     target: Target
 
     @classmethod
-    def of(cls, rows: PredictedRows) -> DrawnRows:
+    def of(cls, rows: PredictedRows) -> Self:
         """Chosen by the seed of the rows."""
         order = np.random.default_rng(rows.seed).permutation(len(rows.sample))
-        target, ranked = ranked_inputs(rows, order[:_RANKED_ROWS])
+        target, ranked = _ranked_inputs(rows, order[:_RANKED_ROWS])
         important = tuple(int(j) for j in ranked[:_MOST_INPUTS])
         return cls(rows, order[:_MOST_ROWS], important, target)
 
-    def thinned(self, most: int) -> DrawnRows:
-        """At most so many of them."""
-        return replace(self, place=self.place[:most])
+    def __getitem__(self, which: slice | Indices | Mask) -> Self:
+        return replace(self, place=self.place[which])
 
-    def sorted_by_width(self) -> DrawnRows:
-        """The narrowest interval first."""
-        return replace(self, place=self.place[np.argsort(self.widths, kind="stable")])
-
-    def widest(self, most: int) -> DrawnRows:
+    def widest(self, most: int) -> Self:
         """The widest intervals of all sampled rows."""
         widths = self.rows.widths[self.rows.sample]
         return replace(self, place=np.argsort(-widths, kind="stable")[:most])
 
-    def furthest(self, most: int) -> DrawnRows:
+    def furthest(self, most: int) -> Self:
         """Of all sampled rows, those furthest from the training rows, where the model guesses."""
         distance = self.rows.extrapolation
         place = np.argsort(-distance, kind="stable")[:most]
@@ -130,9 +112,9 @@ class DrawnRows:
         """How far from the training rows they are, in [0, 1]."""
         return self.rows.extrapolation[self.place]
 
-    def finite(self) -> DrawnRows:
+    def finite(self) -> Self:
         """Those with a finite interval."""
-        return replace(self, place=self.place[np.isfinite(self.widths)])
+        return self[np.isfinite(self.widths)]
 
     def width_quantiles(self) -> Iterator[tuple[float, float]]:
         """Shares of the rows with a finite interval, and the width that they stay below."""
@@ -163,17 +145,35 @@ class DrawnRows:
             return None
         x = self.rows.units.undo(self.rows.inputs)[:, 0]
         margin = _MARGIN * float(np.ptp(x)) or 1.0
-        predictor = BandPredictor(model, self.rows.levels, extrapolation=True)
+        places = places_along(X, x.min() - margin, x.max() + margin)
         with without_shortage_warning():
-            return predictor.along(X, x.min() - margin, x.max() + margin)
+            return band_at(model, self.rows.levels, *places, extrapolation=True)
 
 
 def side_by_side(x: Array) -> Array:
     """x, with equal ones spread about their value so that each can be seen."""
-    different, group, counts = np.unique(x, return_inverse=True, return_counts=True)
-    if len(different) == len(x):
-        return x
+    different = np.unique(x)
     gap = float(np.diff(different).min()) if len(different) > 1 else 1.0
-    rank = np.empty(len(x))
-    rank[np.argsort(group, kind="stable")] = np.concatenate([np.arange(count) for count in counts])
-    return x + _SPREAD * gap * ((rank + 0.5) / counts[group] - 0.5)
+    first, last, place = (rankdata(x, method=method) for method in ("min", "max", "ordinal"))
+    return x + _SPREAD * gap * ((place - first + 0.5) / (last - first + 1) - 0.5)
+
+
+def _ranked_inputs(rows: PredictedRows, place: Indices) -> tuple[Target, Indices]:
+    """The inputs of the band, the one that the width depends on most first.
+
+    Judged by distance correlation on the sampled rows at `place`. If their widths are all equal or
+    infinite, it is the prediction that the inputs are compared with.
+    """
+    index, inputs = rows.sample[place], rows.inputs[place]
+    widths = rows.widths[index]
+    finite = np.isfinite(widths)
+    if finite.sum() > 1 and np.ptp(widths[finite]) > 0:
+        return "width", _by_dependence(inputs[finite], widths[finite])
+    return "prediction", _by_dependence(inputs, rows.mean[index])
+
+
+def _by_dependence(inputs: Array, target: Array) -> Indices:
+    strength = np.zeros(inputs.shape[1])
+    if len(target) > 1:
+        strength = np.array([distance_correlation(column, target) for column in inputs.T])
+    return np.argsort(-strength, kind="stable")

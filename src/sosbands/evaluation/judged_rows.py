@@ -1,12 +1,10 @@
 """Rows with all that a model says of them, and what follows for its intervals."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,29 +13,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
-from sosbands.evaluation.chance import binomial_bounds, expected_coverage
-from sosbands.evaluation.columns import input_names
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import input_names
 from sosbands.evaluation.coverage_counts import (
     PartCoverage,
+    binomial_bounds,
     coverage_by_cluster,
     coverage_by_level,
     coverage_by_width,
+    expected_coverage,
     inside,
 )
 from sosbands.evaluation.results import Evaluation
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import (
-    Seed,
-    cluster_count,
-    interval_score,
-    mean_width,
-    worst_slab_coverage,
-)
+from sosbands.metrics import Seed, cluster_count, interval_score, mean_width, worst_slab_coverage
 from sosbands.types import Array, Indices, Mask
-
-if TYPE_CHECKING:
-    from sosbands.estimator import BandRegressor
 
 # Levels of the coverage curve, beside the one asked for.
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -95,13 +86,18 @@ class PredictedRows:
         *,
         confidence_level: float,
         random_state: int,
-    ) -> PredictedRows:
+    ) -> Self:
         """Predict once; everything else follows from that."""
         check_is_fitted(model)
         (level, *others), scalar = checked_levels(confidence_level)
         if others or not scalar:
             raise ValueError(f"confidence_level must be one number, got {confidence_level!r}")
-        _check_calibration(model)
+        needs = None if model.calibration_ is None else model.calibration_.needs
+        if needs is not None:
+            raise ValueError(
+                f"the model was calibrated with {needs}, which X and y do not tell: judge "
+                "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
+            )
         checked, outputs = labelled_rows(model, X, y, reset=False)
         levels = tuple(sorted({*_LEVELS, level}))
         with without_shortage_warning():  # the curve asks for more levels than the user did
@@ -174,9 +170,8 @@ class PredictedRows:
 
     def _by_cluster(self) -> tuple[PartCoverage, ...]:
         """Clusters of the standardised inputs, named by where they are; the worst one first."""
-        n_clusters = cluster_count(len(self.sample))
-        if n_clusters > 1:  # there are no more clusters than different rows
-            n_clusters = min(n_clusters, len(np.unique(self.inputs, axis=0)))
+        # There are no more clusters than different rows.
+        n_clusters = min(cluster_count(len(self.sample)), len(np.unique(self.inputs, axis=0)))
         if n_clusters < 2:
             return ()
         found = coverage_by_cluster(
@@ -251,16 +246,6 @@ def without_shortage_warning() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="a level of .* needs at least")
         yield
-
-
-def _check_calibration(model: BandRegressor) -> None:
-    """Rows of a grouped or weighted calibration need companions that X and y do not hold."""
-    needs = None if model.calibration_ is None else model.calibration_.needs
-    if needs is not None:
-        raise ValueError(
-            f"the model was calibrated with {needs}, which X and y do not tell: judge "
-            "predict_interval(...) of each part with sosbands.metrics, or conformalize without"
-        )
 
 
 def _rounded(value: float, spread: float) -> str:

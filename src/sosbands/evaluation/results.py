@@ -1,7 +1,6 @@
 """What an evaluation found, in numbers and in words."""
 
-from __future__ import annotations
-
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -105,7 +104,8 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON: infinite and undefined numbers become None."""
-        made: dict[str, Any] = _plain(asdict(self) | {"verdict": self.verdict})
+        text = json.dumps(asdict(self) | {"verdict": self.verdict})
+        made: dict[str, Any] = json.loads(text, parse_constant=lambda infinite: None)
         return made
 
     def to_frame(self) -> Any:
@@ -155,12 +155,3 @@ _MEANINGS = {
     "extrapolating": "share of rows far from all training rows: there the model guesses",
     "seen": "share of rows with the very inputs of a training row; should be near 0",
 }
-
-
-def _plain(value: Any) -> Any:
-    """Lists, dictionaries, strings and finite numbers: what JSON can hold."""
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

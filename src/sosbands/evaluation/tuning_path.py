@@ -4,8 +4,6 @@
 joined by lines and what the parts are called is decided here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -25,42 +23,22 @@ _CRITERIA = {
 
 @dataclass(frozen=True, eq=False)
 class SearchLine:
-    """Trials with the same b and number of sides.
-
-    Attributes
-    ----------
-    label : str
-    lengthscale : array of shape (k,)
-        The shortest of each trial, ascending.
-    panels : dict of str to array of shape (k,)
-        The criterion and the interval score.
-    joined : bool
-        Whether the lengthscales differ in size alone, so that a line says something.
-    """
+    """Trials with the same b and number of sides, by ascending lengthscale."""
 
     label: str
-    lengthscale: Array
-    panels: Mapping[str, Array]
-    joined: bool
+    lengthscale: Array  # the shortest of each trial
+    panels: Mapping[str, Array]  # the criterion and the interval score of each trial
+    joined: bool  # whether lengthscales differ in size alone, so that a line says something
 
 
 @dataclass(frozen=True, eq=False)
 class SearchPicture:
-    """Two panels, one above the other, over one axis of lengthscales.
-
-    Attributes
-    ----------
-    lines : list of SearchLine
-    chosen : SearchLine
-        The chosen trial alone.
-    x_label : str
-    y_labels : dict of str to tuple of two str
-        What a panel shows, and which way is better; the upper panel comes first.
-    """
+    """Two panels, one above the other, over one axis of lengthscales."""
 
     lines: list[SearchLine]
-    chosen: SearchLine
+    chosen: SearchLine  # the chosen trial alone
     x_label: str
+    # What a panel shows, and which way is better; the upper panel comes first.
     y_labels: Mapping[str, tuple[str, str]]
 
     x_scale: Final = "log"  # the search goes by factors
@@ -95,10 +73,7 @@ def _line(label: str, part: Any) -> SearchLine:
     x = np.array([shortest(lengthscale) for lengthscale in part["lengthscale"]])
     order = np.argsort(x, kind="stable")
     panels = {what: part[what].to_numpy()[order] for what in ("criterion", "interval_score")}
-    return SearchLine(label, x[order], panels, _one_shape(part["lengthscale"]))
-
-
-def _one_shape(lengthscales: Any) -> bool:
-    """Whether all are multiples of one."""
-    shapes = np.array([np.ravel(l) / np.min(l) for l in lengthscales])
-    return bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
+    # All of one shape are multiples of one.
+    shapes = np.array([np.ravel(l) / np.min(l) for l in part["lengthscale"]])
+    one_shape = bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
+    return SearchLine(label, x[order], panels, one_shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -11,20 +12,27 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import checked_levels, named
-from sosbands.evaluation.band_values import BandPredictor, BandValues, Truth, checked_band
-from sosbands.evaluation.columns import as_table, axis_column, check_model
+from sosbands.datasets import Case
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import (
+    BandValues,
+    Truth,
+    as_table,
+    axis_column,
+    band_at,
+    check_model,
+    checked_band,
+    places_along,
+)
 from sosbands.evaluation.drawn_rows import side_by_side
 from sosbands.evaluation.judged_rows import row_sample
 from sosbands.learning.validation import labelled_rows
 from sosbands.plotting import marks
-from sosbands.plotting.style import BLUE, Style, legend_beside, own_axes
+from sosbands.plotting.marks import BLUE, Style, legend_beside, own_axes
 from sosbands.types import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sosbands.datasets import Case
-    from sosbands.estimator import BandRegressor
 
 BandKind: TypeAlias = Literal["curve", "rows"]
 
@@ -182,12 +190,15 @@ class BandDisplay:
         outputs = None if y is None else labelled_rows(estimator, X, y, reset=False)[1]
         name, x = axis_column(estimator, X, feature)
         shown = _shown(x, subsample, random_state)
-        predictor = BandPredictor(estimator, wanted, truth, extrapolation)
-        chosen = _safe_indexing(X, shown)
+        companions: dict[str, Any] = {
+            "groups": None if groups is None else named(groups)[shown],
+            "weights": None if weights is None else np.asarray(weights)[shown],
+        }
+        band = partial(band_at, estimator, wanted, truth=truth, extrapolation=extrapolation)
         return cls(
             levels=wanted,
-            rows=predictor.at(x[shown], chosen, **_of_rows(shown, groups, weights)),
-            curve=predictor.along(X, x.min(), x.max()) if kind == "curve" else None,
+            rows=band(x[shown], _safe_indexing(X, shown), **companions),
+            curve=band(*places_along(X, x.min(), x.max())) if kind == "curve" else None,
             y=None if outputs is None else outputs[shown],
             feature_name=name,
             target_name=str(getattr(y, "name", None) or "y"),
@@ -259,15 +270,3 @@ def _shown(
     rows = row_sample(len(x), subsample, random_state)
     shown: Indices = rows[np.argsort(x[rows], kind="stable")]
     return shown
-
-
-def _of_rows(
-    shown: Indices, groups: Iterable[Hashable] | None, weights: ArrayLike | None
-) -> dict[str, Any]:
-    """The groups or weights of the rows to draw, if there are some."""
-    companions: dict[str, Any] = {}
-    if groups is not None:
-        companions["groups"] = named(groups)[shown]
-    if weights is not None:
-        companions["weights"] = np.asarray(weights)[shown]
-    return companions

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_consistent_length
 
 from sosbands.conformal import checked_levels
-from sosbands.evaluation.band_values import checked_intervals
-from sosbands.evaluation.columns import as_table, check_model
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import as_table, check_model, checked_intervals
 from sosbands.evaluation.coverage_counts import (
     LevelCoverage,
     PartCoverage,
@@ -23,13 +23,11 @@ from sosbands.evaluation.coverage_counts import (
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
 from sosbands.metrics import Seed
-from sosbands.plotting.style import BLUE, INK, Style, own_axes, styled
+from sosbands.plotting.marks import BLUE, INK, Style, own_axes, styled
 from sosbands.types import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sosbands.estimator import BandRegressor
 
 CoverageKind: TypeAlias = Literal["level", "width", "cluster"]
 
@@ -119,17 +117,12 @@ class CoverageDisplay:
         if ax is None:
             ax = own_axes(size=(4.8, 4.5) if by_level else (6.0, 4.0))[0]
         place = self.levels if by_level else np.arange(len(self.levels))
-        wanted: dict[str, Any] = {
-            "color": INK,
-            "linestyle": "--",
-            "linewidth": 1.0,
-            "label": "asked for",
-        }
+        dashed: dict[str, Any] = {"color": INK, "linestyle": "--", "linewidth": 1.0}
         if by_level:
-            (self.target_,) = ax.plot([0, 1], [0, 1], **wanted)
+            (self.target_,) = ax.plot([0, 1], [0, 1], label="asked for", **dashed)
             ax.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
         else:
-            self.target_ = ax.axhline(float(self.levels[0]), **wanted)
+            self.target_ = ax.axhline(float(self.levels[0]), label="asked for", **dashed)
             ax.set_xticks(place, self.labels)
             ax.set_xlim(-0.5, len(place) - 0.5)
         look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.2, "capsize": 3}
@@ -221,7 +214,11 @@ class CoverageDisplay:
         """
         wanted = _checked_levels(kind, levels)
         outputs, ends = np.asarray(y, dtype=np.float64), checked_intervals(y, intervals)
-        _check_sets(ends, len(wanted))
+        if ends.shape[2] != (k := len(wanted)):
+            raise ValueError(
+                f"intervals of {k} levels must have shape (n, 2, {k}), got {ends.shape}: predict "
+                "them for the same levels"
+            )
         found: Sequence[LevelCoverage | PartCoverage]
         if kind == "level":
             found = coverage_by_level(outputs, ends, wanted)
@@ -259,14 +256,6 @@ def _checked_levels(
     if kind != "level" and len(checked) > 1:
         raise ValueError(f'kind="{kind}" shows one level, got {len(checked)}: give levels=0.9')
     return checked
-
-
-def _check_sets(ends: Array, k: int) -> None:
-    if ends.shape[2] != k:
-        raise ValueError(
-            f"intervals of {k} levels must have shape (n, 2, {k}), got {ends.shape}: predict them "
-            "for the same levels"
-        )
 
 
 def _by_cluster(

@@ -1,8 +1,8 @@
-"""What bands are drawn with: areas or segments, lines, points, arrow heads where they never end."""
+"""What pictures are drawn with: axes, colours that all readers tell apart, the parts of a band."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,21 @@ import numpy as np
 from sosbands.evaluation.band_values import BandValues
 from sosbands.evaluation.coverage_counts import inside
 from sosbands.evaluation.judged_rows import FAR
-from sosbands.plotting.style import INK, PALE, VERMILION, Style, styled, tint
 from sosbands.types import Array, Mask
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
+
+# Okabe and Ito's palette.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+BLUE, VERMILION = PALETTE[:2]
+INK, PALE = "0.25", "0.9"
+
+Style = Mapping[str, Any]
+Colour = tuple[float, float, float]
 
 # Infinite intervals are cut this far beyond what is finite, as a share of its range.
 _BEYOND = 0.08
@@ -25,27 +33,45 @@ _POINTS: dict[str, Any] = {"linestyle": "none"}
 _DASHES: dict[str, Any] = {**_POINTS, "marker": "_", "markersize": 4}
 
 
+def own_axes(rows: int = 1, *, size: tuple[float, float] = (7.0, 4.0)) -> list[Axes]:
+    """Axes of a new figure, one above the other, without the lines that say nothing."""
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(rows, sharex=True, figsize=size, layout="constrained", squeeze=False)
+    for ax in axes[:, 0]:
+        ax.spines[["top", "right"]].set_visible(False)
+    return list(axes[:, 0])
+
+
+def tint(colour: Any, strength: float) -> Colour:
+    """The colour mixed with white; opaque, so that nested areas keep their own shades."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = 1 - strength * (1 - np.array(to_rgb(colour)))
+    return float(red), float(green), float(blue)
+
+
+def styled(artist: type, defaults: Style, given: Style | None) -> dict[str, Any]:
+    """The defaults, replaced by what the user gives under any of matplotlib's names for it."""
+    from matplotlib.cbook import normalize_kwargs
+
+    return {**defaults, **normalize_kwargs(dict(given or {}), artist)}
+
+
+def legend_beside(ax: Axes) -> Legend:
+    """A legend to the right of the axes, where it hides neither data nor title."""
+    return ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, borderaxespad=0.3)
+
+
 @dataclass(frozen=True, eq=False)
 class BandMarks:
-    """Draws a band on axes, part by part; see `BandDisplay` for the artists.
-
-    Attributes
-    ----------
-    ax : matplotlib Axes
-    band : BandValues
-    levels : sequence of float
-    joined : bool
-        Whether the band is a curve along the axis; otherwise each place is a row of its own.
-    edges : (float, float)
-        Where infinite intervals are cut.
-    colour : matplotlib colour
-    """
+    """Draws a band on axes, part by part; see `BandDisplay` for the artists."""
 
     ax: Axes
     band: BandValues
     levels: Sequence[float]
-    joined: bool
-    edges: tuple[float, float]
+    joined: bool  # a curve along the axis; otherwise each place is a row of its own
+    edges: tuple[float, float]  # where infinite intervals are cut
     colour: Any
 
     def intervals(self) -> list[Artist]:

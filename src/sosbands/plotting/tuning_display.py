@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sosbands.evaluation.columns import check_model
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation.band_values import check_model
 from sosbands.evaluation.tuning_path import SearchLine, SearchPicture
-from sosbands.plotting.style import INK, PALETTE, legend_beside, own_axes
+from sosbands.plotting.marks import INK, PALETTE, legend_beside, own_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-
-    from sosbands.estimator import BandRegressor
 
 _MARKERS = "os^Dvp"
 
@@ -76,17 +75,14 @@ class TuningDisplay:
         picture = SearchPicture.of(self.trials, self.criterion)
         upper, lower = self.axes_ = _two_axes(ax)
         self.ax_, self.figure_ = upper, upper.figure
-        self.criterion_lines_, self.score_lines_ = (
-            _draw(panel, picture.lines, what)
-            for panel, what in zip(self.axes_, picture.y_labels, strict=True)
-        )
-        self.chosen_ = [
-            _ring(panel, picture.chosen, what)
-            for panel, what in zip(self.axes_, picture.y_labels, strict=True)
-        ]
-        for panel, (name, better) in zip(self.axes_, picture.y_labels.values(), strict=True):
-            panel.set(xscale=picture.x_scale, yscale=picture.y_scale, ylabel=f"{name},\n{better}")
+        lines, self.chosen_ = [], []
+        for panel, what in zip(self.axes_, picture.y_labels, strict=True):
+            lines.append(_draw(panel, picture.lines, what))
+            self.chosen_.append(_ring(panel, picture.chosen, what))
+            label = ",\n".join(picture.y_labels[what])
+            panel.set(xscale=picture.x_scale, yscale=picture.y_scale, ylabel=label)
             _plain_ticks(panel)
+        self.criterion_lines_, self.score_lines_ = lines
         lower.set(xlabel=picture.x_label)
         self.legend_ = legend_beside(upper)
         return self

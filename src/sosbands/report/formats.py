@@ -1,12 +1,13 @@
 """Numbers and names as the page shows them: short, on one line, plain text."""
 
-from __future__ import annotations
-
 import html
 
 import numpy as np
 
+from sosbands.conformal.calibration import asked, count
 from sosbands.quoting import shortened
+
+__all__ = ["asked", "between", "count", "number", "one_line", "percent", "plot_text", "ratio"]
 
 # Names longer than this would push everything else off a phone's screen.
 _LONGEST_NAME = 40
@@ -41,16 +42,6 @@ def between(low: float, high: float) -> str:
 def percent(share: float) -> str:
     """A share in percent with one decimal."""
     return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
-
-
-def asked(level: float) -> str:
-    """A level in percent, with the decimals it was given with."""
-    return f"{100 * level:.10g}\N{NO-BREAK SPACE}%"
-
-
-def count(rows: int) -> str:
-    """A whole number with thin spaces between thousands."""
-    return f"{rows:,}".replace(",", "\u202f")
 
 
 def ratio(width: float, usual: float) -> str:

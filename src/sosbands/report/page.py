@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from importlib import import_module
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
+from sosbands.estimator import BandRegressor
+from sosbands.evaluation import PredictedRows
 from sosbands.evaluation.coverage_counts import falls_short
 from sosbands.evaluation.tuning_path import shortest
+from sosbands.persistence.replacing import replacing
 from sosbands.report import formats
+from sosbands.report.contents import contents
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -22,13 +31,76 @@ _FILTERS = (formats.asked, formats.count, formats.number, formats.one_line, form
 _FUNCTIONS = (falls_short, formats.between, formats.ratio)
 
 
-def plotly_script() -> str:
-    """The source of plotly.js."""
-    source: str = _of_extra("plotly.offline").get_plotlyjs()
-    return _inline(source)
+def write_report(
+    model: BandRegressor,
+    X: Any,
+    y: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    confidence_level: float = 0.9,
+    title: str | None = None,
+) -> None:
+    """Write `render_report` to a file, all of it or nothing.
+
+    Parameters
+    ----------
+    model, X, y, confidence_level, title
+        As for `render_report`.
+    path : path
+        A file that is there is replaced when the new one is complete.
+    """
+    target = Path(path)
+    if target.is_dir() or not target.parent.is_dir():
+        fault = "is a folder" if target.is_dir() else "is in a folder that does not exist"
+        raise OSError(f"the report cannot be written: {target} {fault}; give the path of a file")
+    text = render_report(model, X, y, confidence_level=confidence_level, title=title)
+    with replacing(os.fspath(path)) as temporary:
+        # Half of a surrogate pair, in a name or the title, has no other encoding.
+        Path(temporary).write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
 
 
-def template_environment() -> Environment:
+def render_report(
+    model: BandRegressor,
+    X: Any,
+    y: ArrayLike,
+    *,
+    confidence_level: float = 0.9,
+    title: str | None = None,
+) -> str:
+    """How good the intervals of a fitted model are, as one self-contained HTML page.
+
+    Parameters
+    ----------
+    model : BandRegressor
+        Fitted and calibrated; not by groups or by an array of weights.
+    X, y : array-like of shapes (n, d) and (n,)
+        Rows that the model has not seen. At most 3000 of them are drawn; the numbers are of all.
+    confidence_level : float
+        The level that the report is about; coverage is shown at others, too.
+    title : str, optional
+        Heads the page.
+
+    Returns
+    -------
+    str
+        HTML: pictures that zoom and answer the pointer, each with its numbers in a table.
+    """
+    # An absent extra is said before anything is computed.
+    plotly, environment = _inline(_of_extra("plotly.offline").get_plotlyjs()), _environment()
+    rows = PredictedRows.of(model, X, y, confidence_level=confidence_level, random_state=0)
+    script = _inline(_asset("page.js"))
+    return environment.get_template("page.html").render(
+        title=title or "How good are these prediction intervals?",
+        version=version("sosbands"),
+        policy=_policy(plotly, script),
+        style=_asset("page.css"),
+        plotly=plotly,
+        script=script,
+        **contents(model, X, rows),
+    )
+
+
+def _environment() -> Environment:
     """What fills templates: it escapes, and refuses names that nothing was given for."""
     jinja2 = _of_extra("jinja2")
     environment: Environment = jinja2.Environment(
@@ -46,18 +118,6 @@ def template_environment() -> Environment:
     return environment
 
 
-def assemble(environment: Environment, plotly: str, **contents: Any) -> str:
-    """The whole file, from what `contents` gives and a title and a version."""
-    script = _inline(_asset("page.js"))
-    return environment.get_template("page.html").render(
-        **contents,
-        policy=_policy(plotly, script),
-        style=_asset("page.css"),
-        plotly=plotly,
-        script=script,
-    )
-
-
 def _of_extra(module: str) -> Any:
     try:
         return import_module(module)
@@ -68,15 +128,12 @@ def _of_extra(module: str) -> Any:
 
 def _policy(*scripts: str) -> str:
     """Nothing is loaded from anywhere, and no script runs but these."""
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()) for script in scripts)
+    hashes = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _inline(script: str) -> str:

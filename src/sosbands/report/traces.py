@@ -4,8 +4,6 @@ Colours are CSS variables: the page's script resolves them, so that one file sui
 dark screens and paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -23,19 +21,12 @@ HIT, MISS, FAR_FILL = "var(--hit)", "var(--miss)", "var(--far)"
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture by its name, under which templates have its words and numbers.
-
-    `labels` are the places on an axis that has names instead of numbers.
-    """
+    """A picture by its name, under which templates have its words and numbers."""
 
     name: str
     traces: list[Trace]
     layout: dict[str, Any]
-    labels: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page's script needs."""
-        return {"name": self.name, "traces": self.traces, "layout": self.layout}
+    labels: Sequence[str] = ()  # the places on an axis that has names instead of numbers
 
 
 def runs(inside: Mask) -> list[Indices]:
@@ -55,42 +46,26 @@ def ribbon(x: Array, ends: Array, name: str, fill: str) -> Trace:
     outline_x, outline_y = (
         map(np.concatenate, zip(*outline, strict=True)) if outline else (gap, gap)
     )
-    return {
-        **scatter("lines", name, outline_x, outline_y),
-        "fill": "toself",
-        "fillcolor": fill,
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-    }
+    look = {"fill": "toself", "fillcolor": fill, "line": {"width": 0}, "hoverinfo": "skip"}
+    return scatter("lines", name, outline_x, outline_y, **look)
 
 
-def scatter(mode: str, name: str, x: Array, y: Array) -> Trace:
-    """What all lines and dots have in common."""
-    return {"type": "scatter", "mode": mode, "name": name, "x": compact(x), "y": compact(y)}
+def scatter(mode: str, name: str, x: Array, y: Array, **look: Any) -> Trace:
+    """What all lines and dots have in common, and how these look."""
+    return {"type": "scatter", "mode": mode, "name": name, "x": compact(x), "y": compact(y), **look}
 
 
 def far_away(x: Array, far: Mask) -> list[Trace]:
     """A grey background over each stretch of x where the model guesses."""
-    fixed = {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    return [
-        {
-            **fixed,
-            "x0": float(x[part[0]]),
-            "x1": float(x[part[-1]]),
-            "fillcolor": FAR_FILL,
-            "line": {"width": 0},
-        }
-        for part in runs(far)
-    ]
+    look: Trace = {"type": "rect", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    look |= {"fillcolor": FAR_FILL, "line": {"width": 0}}
+    return [{**look, "x0": float(x[part[0]]), "x1": float(x[part[-1]])} for part in runs(far)]
 
 
 def line(x: Array, y: Array, name: str, color: str, *, dash: str = "solid") -> Trace:
     """A curve."""
-    return {
-        **scatter("lines", name, x, y),
-        "line": {"color": color, "width": 2, "dash": dash},
-        "hovertemplate": "%{x:.4g}: %{y:.4g}<extra></extra>",
-    }
+    look, hover = {"color": color, "width": 2, "dash": dash}, "%{x:.4g}: %{y:.4g}<extra></extra>"
+    return scatter("lines", name, x, y, line=look, hovertemplate=hover)
 
 
 def dots(x: Array, y: Array, covered: Mask) -> list[Trace]:
@@ -103,11 +78,8 @@ def dots(x: Array, y: Array, covered: Mask) -> list[Trace]:
 
 def cloud(x: Array, y: Array, name: str, color: str, symbol: str) -> Trace:
     """Dots of one form."""
-    return {
-        **scatter("markers", name, x, y),
-        "marker": {"color": color, "symbol": symbol, "size": 5 if symbol == "circle" else 7},
-        "hovertemplate": "%{x:.4g}, %{y:.4g}",
-    }
+    look = {"color": color, "symbol": symbol, "size": 5 if symbol == "circle" else 7}
+    return scatter("markers", name, x, y, marker=look, hovertemplate="%{x:.4g}, %{y:.4g}")
 
 
 def points(
