@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import Companion, checked_levels
-from sosbands.learning.encoding import row_blocks
+from sosbands.learning.encoding import frame_like, is_frame, row_blocks
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.validation import new_rows
 from sosbands.types import Array
@@ -80,16 +80,42 @@ class BandPredictions:
         check_is_fitted(self)
         levels, scalar = checked_levels(confidence_level)
         self._check_calibrated("predict_interval")
-        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
-        X = new_rows(self, X)
-        for note in self.calibration_.notes(levels, companion):
-            warnings.warn(note, stacklevel=2)
-        out = np.empty((X.shape[0], 2, len(levels)))
-        for rows in row_blocks(X):
-            at = self.band_.at(_safe_indexing(X, rows))
-            out[rows] = self.calibration_.intervals_at(at, levels, companion[rows])
-        out = self._clipped(out)
-        return out[:, :, 0] if scalar else out
+        _, intervals = self._mean_and_intervals(X, levels, groups=groups, weights=weights)
+        return intervals[:, :, 0] if scalar else intervals
+
+    def predict_table(
+        self,
+        X: Any,
+        confidence_level: float | Sequence[float] = 0.9,
+        *,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Any:
+        """Means and intervals in one table, from one pass over the rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        confidence_level : float or sequence of float
+            In (0, 1).
+        groups, weights : array-like of shape (n,), optional
+            Those of the rows of X, if `conformalize` had them.
+
+        Returns
+        -------
+        array or DataFrame of shape (n, 3), or (n, 1 + 2k) for a sequence of k levels
+            The columns mean, lower and upper; of several levels mean, lower_0.5, upper_0.5 and so
+            on. A frame of the same library if X is one, with its index.
+        """
+        check_is_fitted(self)
+        levels, scalar = checked_levels(confidence_level)
+        self._check_calibrated("predict_table")
+        mean, intervals = self._mean_and_intervals(X, levels, groups=groups, weights=weights)
+        # One level after the other, its lower end first.
+        table = np.column_stack([mean, intervals.transpose(0, 2, 1).reshape(len(mean), -1)])
+        ends = [""] if scalar else [f"_{level:g}" for level in levels]
+        names = ["mean", *(f"{side}{end}" for end in ends for side in ("lower", "upper"))]
+        return frame_like(X, table, names) if is_frame(X) else table
 
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
         """Quantiles of a conformal predictive distribution: m + √f · (quantile of signed scores).
@@ -139,6 +165,21 @@ class BandPredictions:
                 for rows in row_blocks(X)
             ]
         )
+
+    def _mean_and_intervals(
+        self, X: Any, levels: Sequence[float], *, groups: Any, weights: Any
+    ) -> tuple[Array, Array]:
+        """m and the intervals, of shapes (n,) and (n, 2, k), block by block."""
+        companion = self.calibration_.told_anew(X, groups=groups, weights=weights)
+        X = new_rows(self, X)
+        for note in self.calibration_.notes(levels, companion):
+            warnings.warn(note, stacklevel=3)
+        mean, intervals = np.empty(X.shape[0]), np.empty((X.shape[0], 2, len(levels)))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            mean[rows] = at.mean
+            intervals[rows] = self.calibration_.intervals_at(at, levels, companion[rows])
+        return mean, self._clipped(intervals)
 
     def _check_calibrated(self, method: str) -> None:
         if self.calibration_ is None:

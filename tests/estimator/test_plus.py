@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, PredefinedSplit
 
 from sosbands import BandRegressor
 from tests.estimator.models import band, fitted, ranked, wave
@@ -17,6 +17,7 @@ def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symme
     new, _ = wave(10, seed=3)
     lower, upper = [], []
     for train, test in KFold(3).split(X):
+        settings["cv"] = PredefinedSplit(train // 15)  # its folds are the other ones
         part = band(estimator, calibration=None, **settings).fit(X[train], y[train])
         mean, scale = part.predict(X[test]), part.predict_scale(X[test])
         centre, wing = part.predict(new), part.predict_scale(new)
@@ -41,9 +42,11 @@ def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symme
         assert_allclose(model.predict_interval(new, level), np.transpose(expected), rtol=1e-9)
 
 
-def test_tuning_and_scaling_of_a_plus_fold_do_not_see_the_fold():
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+@pytest.mark.parametrize("folds", [2, 3])
+def test_what_is_learned_without_a_plus_fold_does_not_see_the_fold(estimator, folds):
     X, y = wave(30)
-    model = BandRegressor(calibration="cv+", cv=KFold(2), random_state=0)
+    model = BandRegressor(estimator, calibration="cv+", cv=KFold(folds), random_state=0)
     X[3], y[3] = 50.0, 1e3  # in the first fold, with the largest score
     before = model.fit(X, y).calibration_.scores_by_fold[0]
     X[3], y[3] = 70.0, 9e3

@@ -11,6 +11,10 @@ from sosbands.learning.progress import Progress
 from sosbands.learning.standardize import Affine
 
 
+def prepared(learner, X, y):
+    return learner._prepared(X, y, None, learner.folds(X, y, None), None)
+
+
 def wave(n=60, columns=1, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n, columns))
@@ -74,16 +78,16 @@ def test_a_joint_mean_covers_outputs_and_not_residuals():
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
 def test_residuals_of_a_kernel_mean_are_out_of_fold_only_if_rows_are_not_exchangeable(estimator):
     X, y = wave(40)
-    by_number = learner(estimator, cv=5)._prepared(X, y, None)
+    by_number = prepared(learner(estimator, cv=5), X, y)
     by_splitter = learner(estimator, cv=KFold(5, shuffle=True, random_state=0))
-    by_splitter = by_splitter._prepared(X, y, None)
+    by_splitter = prepared(by_splitter, X, y)
     same = np.allclose(by_number.mean.predictions, by_splitter.mean.predictions)
     assert same is (estimator is not None)  # the folds of a number are those of a shuffled KFold
 
 
 def test_rows_are_put_in_an_order_of_their_own_with_all_that_belongs_to_them():
     X, y = wave(40)
-    rows = learner(LinearRegression(), cv=KFold(4))._prepared(X, y, None)
+    rows = prepared(learner(LinearRegression(), cv=KFold(4)), X, y)
     assert np.all(np.diff(rows.y) >= 0)
     place = np.array([int(np.flatnonzero(X[:, 0] == b)[0]) for b in rows.B[:, 0]])
     assert_array_equal(y[place], rows.y)

@@ -93,7 +93,8 @@ class NewColumns:
             told += sorted(kinds - set(told))[: _TOLD - len(told)]
         made = np.full((len(block), len(names)), np.nan)
         if complete.any():
-            made[complete] = self._predictions(X if complete.all() else X[complete])
+            rows = X if complete.all() else X[complete]
+            made[complete] = self.stored.model.predict_table(rows, self.levels)
         new = pd.DataFrame(made, block.index, names)
         return pd.concat([block.assign(**X) if self.typed else block, new], axis=1)
 
@@ -104,13 +105,6 @@ class NewColumns:
             for end in ("lower", "upper")
         ]
         return [f"{self.prefix}{name}" for name in ("mean", *ends)]
-
-    def _predictions(self, X: pd.DataFrame) -> Array:
-        model = self.stored.model
-        intervals = model.predict_interval(X, self.levels)
-        # One level after the other, its lower end first.
-        ends = intervals.transpose(0, 2, 1).reshape(len(X), -1)
-        return np.column_stack([np.asarray(model.predict(X)), ends])
 
 
 def _complete(

@@ -50,7 +50,8 @@ class Difficulty:
         """The guess, and its values at the training rows by models that did not see them."""
         # Rows are in an order of their own, so that this orders the columns by what they hold.
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
-        Z, roots = np.round(Z[:, columns], _DIGITS), np.round(np.sqrt(sizes), _DIGITS)
+        roots: Array = np.sqrt(sizes)
+        Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
         with progress.phase("difficulty", len(folds) + 1):
             fitted, held_out = cross_fitted(
                 model, Z, roots, folds=folds, n_jobs=n_jobs, progress=progress
@@ -58,8 +59,8 @@ class Difficulty:
         held_out = _squared(held_out)
         known = np.isfinite(held_out)
         guesses = held_out[known]
-        least = max(_LEAST_GUESS * np.median(guesses), _LEAST_OF_MEAN * np.mean(guesses))
-        least = float(least) or 1e-12
+        typical = float(np.median(guesses)), float(np.mean(guesses))
+        least = max(_LEAST_GUESS * typical[0], _LEAST_OF_MEAN * typical[1]) or 1e-12
         logs = np.log(np.maximum(held_out, least))
         units = Affine.of(logs[known])
         values = units(logs)

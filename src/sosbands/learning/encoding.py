@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,12 @@ _BLOCK_ROWS = 1 << 15
 def is_frame(X: Any) -> bool:
     """Whether X is a data frame in memory, of pandas, polars, pyarrow or another library."""
     return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def frame_like(X: Any, table: Array, names: Sequence[str]) -> Any:
+    """A table as a frame of the library of X, and with its index if frames of it have one."""
+    made = nw.from_numpy(table, schema=list(names), backend=nw.get_native_namespace(X)).to_native()
+    return made.set_axis(X.index, axis=0) if hasattr(made, "set_axis") else made
 
 
 def row_blocks(X: Any) -> Iterator[slice]:

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import Calibration, Companion
 from sosbands.core.solvers import Certificate, Status
-from sosbands.learning.folds import calibration_split, check_partition
+from sosbands.learning.folds import calibration_split, check_partition, renumbered
 from sosbands.learning.learner import BandLearner, Learned
 from sosbands.types import Array, Indices
 
@@ -64,18 +64,28 @@ def learn_split(
 def learn_by_folds(
     learner: BandLearner, X: Any, y: Array, groups: Indices | None, kind: type[Calibration]
 ) -> Fitted:
-    """All rows train, and those of each fold calibrate a band that was learned without them."""
-    folds = learner.folds(X, y, groups)
-    check_partition(folds, len(y))
+    """All rows train, and those of each fold calibrate a band that was learned without them.
+
+    Nothing that a band without a fold knows comes from that fold: its own folds are the others, by
+    which regressors are fitted once for several bands.
+    """
+    n, folds = len(y), list(learner.folds(X, y, groups))
+    check_partition(folds, n)
+    whole, means = learner.means_by_folds(X, y, folds)
     held_out, certificates = [], []
-    for train, test in folds:
-        kept = None if groups is None else groups[train]
-        part = learner.learn(_safe_indexing(X, train), y[train], kept)
+    for k, (train, test) in enumerate(folds):
+        part = learner.part(f"fold {k + 1}/{len(folds)}").learn(
+            _safe_indexing(X, train),
+            y[train],
+            None if groups is None else groups[train],
+            folds=renumbered(folds[:k] + folds[k + 1 :], train, n),
+            mean=means[k],
+        )
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
         certificates.append(part.solution.certificate)
-    learned = learner.learn(X, y, groups)
+    learned = learner.learn(X, y, groups, folds=folds, mean=whole)
     calibration = kind.of_folds(held_out)
-    return Fitted(learned, calibration, len(y), [learned.solution.certificate, *certificates])
+    return Fitted(learned, calibration, n, [learned.solution.certificate, *certificates])
 
 
 def status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:

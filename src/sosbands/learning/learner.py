@@ -28,7 +28,13 @@ from sosbands.learning.folds import (
 )
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.means import Mean, OutOfSample, given_mean, kernel_mean
+from sosbands.learning.means import (
+    Mean,
+    OutOfSample,
+    given_mean,
+    kernel_mean,
+    means_by_folds,
+)
 from sosbands.learning.plan import Rules
 from sosbands.learning.progress import Progress
 from sosbands.learning.row_order import row_order
@@ -93,7 +99,7 @@ class PreparedRows:
             B=self.B[rows],
             y=self.y[rows],
             folds=renumbered(self.folds, rows, len(self.y)),
-            mean=replace(self.mean, predictions=self.mean.predictions[rows]),
+            mean=self.mean.take(rows),
         )
 
     @property
@@ -165,10 +171,41 @@ class BandLearner:
         """(train, test) of every fold of these rows."""
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
-    def learn(self, X: Any, y: Array, groups: Indices | None) -> Learned:
-        """The mean from all of these rows, and the scale from as many as it needs."""
+    def part(self, name: str) -> BandLearner:
+        """The same for a part of the work, which names its progress."""
+        return replace(self, progress=self.progress.part(name))
+
+    def means_by_folds(
+        self, X: Any, y: Array, folds: Folds
+    ) -> tuple[OutOfSample | None, list[OutOfSample] | list[None]]:
+        """The mean of all rows and those without each fold, of which regressors share their fits.
+
+        None for kernel means, which are not cross-fitted, and for two folds: there is no third.
+        """
+        if self.rules.own_mean or len(folds) < 3:
+            return None, [None] * len(folds)
         with few_threads(len(y)):
-            rows = self._prepared(X, y, groups)
+            whole, means = means_by_folds(
+                self.estimator, X, y, folds=folds, n_jobs=self.n_jobs, progress=self.progress
+            )
+        return whole, [mean.take(train) for mean, (train, _) in zip(means, folds, strict=True)]
+
+    def learn(
+        self,
+        X: Any,
+        y: Array,
+        groups: Indices | None,
+        *,
+        folds: Folds | None = None,
+        mean: OutOfSample | None = None,
+    ) -> Learned:
+        """The mean from all of these rows, and the scale from as many as it needs.
+
+        The folds, and the mean of a regressor with its predictions out of fold, may be known.
+        """
+        with few_threads(len(y)):
+            folds = folds or self.folds(X, y, groups)
+            rows = self._prepared(X, y, groups, folds, mean)
             leftover = self._leftover(rows)
             sees, scale_rows, guess = self._scale_rows(rows, leftover)
             solution, tuning = self._solve(scale_rows.take(np.flatnonzero(leftover.inliers)))
@@ -192,34 +229,37 @@ class BandLearner:
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
-    def _prepared(self, X: Any, y: Array, groups: Indices | None) -> PreparedRows:
-        """Step 1: the mean, and what the band sees of its rows, in an order of their own."""
-        folds = self.folds(X, y, groups)
+    def _prepared(
+        self, X: Any, y: Array, groups: Indices | None, folds: Folds, mean: OutOfSample | None
+    ) -> PreparedRows:
+        """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
-            return self._with_given_mean(X, y, folds)
+            return self._with_given_mean(X, y, folds, mean)
         exchangeable = groups is None and isinstance(self.cv, Integral)
         return self._with_kernel_mean(X, y, folds, exchangeable=exchangeable)
 
-    def _with_given_mean(self, X: Any, y: Array, folds: Folds) -> PreparedRows:
+    def _with_given_mean(
+        self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None
+    ) -> PreparedRows:
         """A regressor sees X in the order of the user, and predicts what the band needs."""
         n, chosen = len(y), self._sample(len(y))
-        parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
-        held_out = [(train, test) for train, test in parts if len(test)]
-        mean = given_mean(
-            self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
-        )
+        if mean is None:
+            parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
+            held_out = [(train, test) for train, test in parts if len(test)]
+            mean = given_mean(
+                self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
+            )
         X, y = _safe_indexing(X, chosen), y[chosen]
         encoding = BandInputs.learn(X, y, self.transformer)
         B = encoding(X)
-        mean = replace(mean, predictions=mean.predictions[chosen])
-        folds = renumbered(folds, chosen, n)
+        folds, mean = renumbered(folds, chosen, n), mean.take(chosen)
         rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, mean)
         return rows.take(rows.order)
 
     def _with_kernel_mean(
         self, X: Any, y: Array, folds: Folds, *, exchangeable: bool
     ) -> PreparedRows:
-        """A kernel mean sees what the band sees; without each row, or without its fold."""
+        """A kernel mean sees what the band sees, in the order of the band."""
         encoding = BandInputs.learn(X, y, self.transformer)
         B = encoding(X)
         unknown = OutOfSample(Mean(self.estimator, True), np.full(len(y), np.nan))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,10 @@ class OutOfSample:
     mean: Mean
     predictions: Array
     process: GaussianProcess | None = None
+
+    def take(self, rows: Indices) -> OutOfSample:
+        """The same mean, with the predictions of some of the rows."""
+        return replace(self, predictions=self.predictions[rows])
 
 
 def kernel_mean(
@@ -108,6 +114,45 @@ def cross_fitted(
     return model, predictions
 
 
+def means_by_folds(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    *,
+    folds: Folds,
+    n_jobs: int | None,
+    progress: Progress = SILENT,
+) -> tuple[OutOfSample, list[OutOfSample]]:
+    """The mean of all rows and that without each fold, with their predictions out of sample.
+
+    A model that sees neither fold j nor fold k predicts j for the mean without k, and k for the
+    mean without j: K folds, a partition of the rows, take 1 + K(K + 1)/2 fits instead of (K + 1)².
+    """
+    if isinstance(estimator, FrozenEstimator):
+        frozen = OutOfSample(Mean(estimator, False), checked_prediction(estimator, X))
+        return frozen, [frozen] * len(folds)
+    numbers = range(len(folds))
+    left_out = [(), *((k,) for k in numbers), *combinations(numbers, 2)]
+    fits = {}
+    with progress.phase("means", len(left_out)):
+        tests = [[folds[k][1] for k in left] for left in left_out]
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        made = parallel(delayed(_without)(estimator, X, y, parts) for parts in tests)
+        for left, fit in zip(left_out, made, strict=True):
+            fits[left] = fit
+            progress.step()
+
+    def out_of_sample(*left: int) -> OutOfSample:
+        """Of the rows outside `left`, each by a model without its own fold as well."""
+        predictions = np.full(len(y), np.nan)
+        for k in set(numbers) - set(left):
+            test = folds[k][1]
+            predictions[test] = fits[tuple(sorted((*left, k)))][1][test]
+        return OutOfSample(Mean(fits[left][0], False), predictions)
+
+    return out_of_sample(), [out_of_sample(k) for k in numbers]
+
+
 def checked_prediction(estimator: Any, X: Any) -> Array:
     """What a regressor predicts, as a vector of finite numbers."""
     name = type(estimator).__name__
@@ -130,6 +175,18 @@ def checked_prediction(estimator: Any, X: Any) -> Array:
             f"{name} predicted NaN or infinity for {bad} of {rows} rows: check its training"
         )
     return prediction
+
+
+def _without(estimator: Any, X: Any, y: Array, left_out: Sequence[Indices]) -> tuple[Any, Array]:
+    """A model of all other rows, and its predictions of these."""
+    predictions = np.full(len(y), np.nan)
+    left = np.concatenate([*left_out, np.arange(0)])
+    train = np.setdiff1d(np.arange(len(y)), left)
+    with one_openmp_thread():
+        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        if len(left):
+            predictions[left] = checked_prediction(model, _safe_indexing(X, left))
+    return model, predictions
 
 
 def _fold_predictions(estimator: Any, X: Any, y: Array, train: Indices, test: Indices) -> Array:

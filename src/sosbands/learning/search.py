@@ -194,7 +194,7 @@ class BandSearch:
 
     def _solvers(self, problem: BandProblem) -> list[Solver]:
         """One for each fold, started from the first trial's solution with as many sides."""
-        solver = self.rows.rules.fold_solver(len(self.rows.Z))
+        solver = self.rows.rules.fold_solver
         starts = self.starts.get(problem.symmetric)
         if starts is None or not problem.soft or not solver.takes_start:
             return [solver] * len(self.rows.folds)
