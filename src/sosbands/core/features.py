@@ -11,7 +11,7 @@ are tried in a fixed order, so that rounding never chooses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack
@@ -29,6 +29,8 @@ _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
 # Landmarks for each feature that is kept, if not all of them are, and the most of them.
 _LANDMARKS_PER_FEATURE, _LANDMARKS = 8, 500
+# Rows for each landmark among which directions are compared.
+_ROWS_PER_LANDMARK = 8
 # Claims to be the next pivot that differ by less than this share are equal.
 _EQUAL_CLAIMS = 1e-3
 _TINY = float(np.finfo(float).tiny)
@@ -93,6 +95,12 @@ class FeatureRows:
             self.features, self.rows[rows], self.squared_norms[rows], self.trace_residual
         )
 
+    def first(self, count: int) -> FeatureRows:
+        """The first features alone: those that say most."""
+        features = replace(self.features, whitening=self.features.whitening[:, :count])
+        rows = np.ascontiguousarray(self.rows[:, :count])
+        return FeatureRows(features, rows, _norms(rows), self.trace_residual)
+
 
 def factorize(
     kernel: Kernel, X: Array, *, tol: float = 1e-10, max_rank: int | None = None
@@ -111,7 +119,42 @@ def factorize(
     max_rank : int, optional
         Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
     """
-    cap = _rank_cap(len(X), max_rank)
+    landmarks, factor, made = _landmarks(kernel, X, tol, _rank_cap(len(X), max_rank))
+    if made is None:
+        features = Features.of(kernel, X[landmarks], factor)
+        made = _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+    return made
+
+
+def trial_order(n: int) -> Indices:
+    """The order in which rows are tried as landmarks, fixed and random; it decides among equals."""
+    return np.random.default_rng(0).permutation(n)
+
+
+def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: int) -> FeatureRows:
+    """At most `rank` features: the directions in which those of more landmarks vary most.
+
+    They vary among a sample of the rows as they do among all, where these are many.
+    """
+    count = min(max(rank, _LANDMARKS), _LANDMARKS_PER_FEATURE * rank)
+    landmarks, factor, made = _landmarks(kernel, X, tol, _rank_cap(len(X), count))
+    if made is not None and made.features.rank <= rank:
+        return made
+    features = Features.of(kernel, X[landmarks], factor)
+    if features.rank <= rank:
+        return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+    sample = trial_order(len(X))[: _ROWS_PER_LANDMARK * len(landmarks)]
+    rows = features.rows_and_norms(X[sample])[0] if made is None else made.rows[sample]
+    directions = np.linalg.eigh(rows.T @ rows)[1][:, : -rank - 1 : -1]
+    whitening = np.ascontiguousarray(features.whitening @ directions)
+    features = Features(kernel, features.landmarks, whitening)
+    return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+
+
+def _landmarks(
+    kernel: Kernel, X: Array, tol: float, cap: int
+) -> tuple[Indices, Array, FeatureRows | None]:
+    """Landmark rows and their Cholesky factor; the features of all rows, if those were needed."""
     order = trial_order(len(X))
     diagonal = kernel.diagonal(X)
     threshold = _threshold(tol, diagonal)
@@ -125,38 +168,23 @@ def factorize(
             pool = wanted
             candidates = order[:pool]
             continue
-        features = Features.of(kernel, X[landmarks], factor)
         if len(candidates) == len(X):
             rows = np.empty_like(reached)
             rows[candidates] = reached
-            return _feature_rows(features, rows, _norms(rows), diagonal)
+            features = Features.of(kernel, X[landmarks], factor)
+            return landmarks, factor, _feature_rows(features, rows, _norms(rows), diagonal)
+        if len(landmarks) >= cap:
+            return landmarks, factor, None
+        features = Features.of(kernel, X[landmarks], factor)
         made = _feature_rows(features, *features.rows_and_norms(X), diagonal)
         residual = diagonal - made.squared_norms
         residual[candidates] = 0.0  # tried already: what they show is rounding
         missed = order[residual[order] > 10 * threshold]
-        if len(landmarks) >= cap or not len(missed):
-            return made
+        if not len(missed):
+            return landmarks, factor, made
         count = min(max(pool, len(missed) // 10), _MOST_CANDIDATES - len(landmarks))
         worst = np.argsort(-residual[missed], kind="stable")[:count]
         candidates = np.concatenate([landmarks, missed[worst]])
-
-
-def trial_order(n: int) -> Indices:
-    """The order in which rows are tried as landmarks, fixed and random; it decides among equals."""
-    return np.random.default_rng(0).permutation(n)
-
-
-def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: int) -> FeatureRows:
-    """At most `rank` features: the directions in which those of more landmarks vary most."""
-    landmarks = min(max(rank, _LANDMARKS), _LANDMARKS_PER_FEATURE * rank)
-    made = factorize(kernel, X, tol=tol, max_rank=landmarks)
-    if made.features.rank <= rank:
-        return made
-    directions = np.linalg.eigh(made.rows.T @ made.rows)[1][:, : -rank - 1 : -1]
-    whitening = np.ascontiguousarray(made.features.whitening @ directions)
-    features = Features(kernel, made.features.landmarks, whitening)
-    rows = made.rows @ directions
-    return _feature_rows(features, rows, _norms(rows), kernel.diagonal(X))
 
 
 def _threshold(tol: float, diagonal: Array) -> float:

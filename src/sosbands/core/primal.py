@@ -32,6 +32,15 @@ class Point:
         z = None if basis.mean is None else np.zeros(basis.mean.rows.shape[1])
         return cls(basis, z, tuple(np.zeros((side.rows.shape[1], 1)) for side in basis.scales))
 
+    def on(self, basis: Basis) -> Point:
+        """The same functions on a basis that begins with the features of this one."""
+        sizes = [side.rows.shape[1] for side in basis.scales]
+        factors = [
+            np.pad(R, ((0, size - len(R)), (0, 0)))
+            for R, size in zip(self.factors, sizes, strict=True)
+        ]
+        return Point(basis, self.z, tuple(factors))
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:

@@ -59,6 +59,11 @@ class Basis:
         mean = None if self.mean is None else self.mean.take(rows)
         return Basis(mean, tuple(taken[id(side)] for side in self.scales))
 
+    def first(self, count: int) -> Basis:
+        """With the first features of each side alone."""
+        made = {id(side): side.first(count) for side in self.scales}
+        return Basis(self.mean, tuple(made[id(side)] for side in self.scales))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BandProblem:
@@ -265,6 +270,11 @@ class BandProblem:
         return replace(
             self, X=self.X[rows], y=self.y[rows], mean_values=values, shared_basis=shared
         )
+
+    def coarse(self, rows: Indices, features: int) -> BandProblem:
+        """The same problem on some of its rows, with the first features of each side alone."""
+        part = self.subset(rows)
+        return replace(part, shared_basis=part.basis.first(features))
 
     def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
         """The same rows and kernel with other weights or sides, sharing this one's features.

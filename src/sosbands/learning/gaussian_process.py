@@ -31,7 +31,7 @@ from sosbands.types import Array, Indices
 Seed: TypeAlias = int | np.random.Generator | None
 
 # Rows that find a maximum, that compare several, and that correct it (densely, or by landmarks).
-_COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 250, 500, 800, 6000
+_COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 150, 500, 800, 6000
 # Iterations from each of several starts, to a maximum, and of its correction.
 _SHORT, _LONG, _CORRECTION = 10, 200, 8
 # Landmarks correct if what they leave out is this small a fraction of the noise.
@@ -122,7 +122,7 @@ def fit_gaussian_process(
     feature_tol : float
         Largest error of k(xᵢ, xᵢ) that the features may leave at (a sample of 100 000) rows.
     random_state : int, numpy.random.Generator or None
-        Chooses the rows of the search if there are more than 250.
+        Chooses the rows of the search if there are more than 150.
     """
     X, y, v = _checked(X, y, noise_shape)
     scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large

@@ -36,6 +36,7 @@ from sosbands.types import Array
 
 _FEW_ROWS = 180  # up to here all rows move at once
 _SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
+_ROWS_PER_FEATURE = 10  # of a soft coarse problem
 _FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
 # Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
 # have started with too many rows at C can take ten times as long to undo.
@@ -130,7 +131,7 @@ class Newton(Solver):
                 penalty = restricted.penalty(outcome.state)
                 gap = restricted.gap(outcome.state, feasible, multipliers, penalty)
                 proposed = None
-                if gap <= self.tol or last or restricted.exact:
+                if gap <= self.tol or last:
                     proposed, gap = self._proposed(restricted, outcome.state, multipliers, fit)
             if proposed is not None:
                 verdict = Status.STALLED if stalls > _PATIENCE else None
@@ -181,8 +182,13 @@ class Newton(Solver):
         if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
-        extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
-        sample = np.union1d(order[: max(_SAMPLE, problem.n // coarsening)], extreme)
-        coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(problem.subset(sample))
-        fit = evaluate(problem, replace(coarse.point, basis=problem.basis))
+        sample = np.sort(order[: max(_SAMPLE, problem.n // coarsening)])
+        if problem.soft:  # with as many features a few rows would be followed too closely
+            small = problem.coarse(sample, len(sample) // _ROWS_PER_FEATURE)
+        else:
+            extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
+            sample = np.union1d(sample, extreme)
+            small = problem.subset(sample)
+        coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(small)
+        fit = evaluate(problem, coarse.point.on(problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)

@@ -27,6 +27,8 @@ _MOST_STIFF = 700  # but no more of them than this
 # Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
 # away, so that it need not be followed as closely.
 _NEAR, _NEAR_IN_BOX = 1.0, 20.0
+# A soft band starts at the μ whose gap would be this fraction of that of the start.
+_FAR = 0.03
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -124,6 +126,8 @@ def follow(
     upper = restriction.upper
     near = _NEAR_IN_BOX if np.isfinite(upper) else _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
+    if np.isfinite(upper):
+        iterate, state = _raised(iterate, state, upper)
     best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
@@ -142,6 +146,15 @@ def follow(
             mu = iterate.mu * (0.1 if length > 0.5 else 0.3)
             iterate, state = replace(iterate, mu=mu), state.smoothed(mu)
     return PathEnd(iterate, state, state.gap(upper), steps, stalled=False)
+
+
+def _raised(iterate: Iterate, state: PathState, upper: float) -> tuple[Iterate, PathState]:
+    """Further up the path, if the start is so far from it that its gap belongs to a larger μ."""
+    barriers = len(state.gamma) + sum(len(scale.eigenvalues) for scale in state.scales)
+    mu = _FAR * state.gap(upper) / barriers
+    if mu <= iterate.mu:
+        return iterate, state
+    return central(iterate.gamma, iterate.theta, mu, upper), state.smoothed(mu)
 
 
 def _repair_cost(state: PathState, upper: float) -> float:

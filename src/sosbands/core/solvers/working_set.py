@@ -21,8 +21,6 @@ _RETURNS = 2  # a row that has come back more often than this stays
 
 # How much further down the path a soft band on all rows starts than its uniform multipliers say.
 _CLOSER = 0.1
-# How much further up the path a soft two-sided band resumes: fewer steps than where it was left.
-_LOOSER = 300.0
 
 
 @dataclass
@@ -80,8 +78,6 @@ class WorkingSet:
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
         value = max(abs(coarse.dual_value), zero_level(units.problem)) / units.value
         mu = min(max(coarse.gap, 1e-3), 0.1) * value / barriers
-        if np.isfinite(units.upper) and len(units.scales) > 1:
-            mu *= _LOOSER  # each side knows half as much: its multipliers are off the path
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working
@@ -209,7 +205,16 @@ def _hard_start(
 def _soft_start(
     units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
 ) -> tuple[Indices, Indices, Array]:
-    """The rows closest to the edge of the coarse band move; the rest are inside it or missed."""
+    """The rows closest to the edge of the coarse band move; the rest are inside it or missed.
+
+    The coarse band is scaled, so that it misses as many of all rows as of its own: a band of few
+    rows follows them too closely, and too many rows at C are hard to undo.
+    """
+    needed = scales - surplus
+    ratios = needed / np.maximum(scales, 1e-12 * float(scales.max()) or 1.0)
+    share = float(np.mean(multipliers > 0.5 * multipliers.max()))
+    size = max(float(np.quantile(ratios, 1 - share)), 0.0) or 1.0
+    scales, surplus = size * scales, size * scales - needed
     distance = np.abs(surplus) / (scales + 0.01 * max(float(np.mean(scales)), 1e-300))
     top = float(multipliers.max())
     between = int(np.sum((multipliers > _SETTLED * top) & (multipliers < (1 - _SETTLED) * top)))
