@@ -30,7 +30,7 @@ _DEFAULT_RANK = 3000
 # Landmarks for each feature that is kept, if not all of them are, and the most of them.
 _LANDMARKS_PER_FEATURE, _LANDMARKS = 8, 500
 # Rows for each landmark among which directions are compared.
-_ROWS_PER_LANDMARK = 8
+_ROWS_PER_LANDMARK = 4
 # Claims to be the next pivot that differ by less than this share are equal.
 _EQUAL_CLAIMS = 1e-3
 _TINY = float(np.finfo(float).tiny)

@@ -122,9 +122,11 @@ class ScaleState:
 
     def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights
+        large = alpha > 0.1 * tol * alpha.max()  # few directions of A matter
+        G_large, alpha = G[:, large], alpha[large]
         out = np.zeros((len(G), len(G)))
         for e in cauchy_factor(self.roots, tol).T:
-            out += ((G * (2 * alpha * e)) @ G.T) * ((G * e) @ G.T)
+            out += ((G_large * (2 * alpha * e[large])) @ G_large.T) * ((G * e) @ G.T)
         return out
 
 

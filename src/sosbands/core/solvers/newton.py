@@ -36,7 +36,7 @@ from sosbands.types import Array
 
 _FEW_ROWS = 180  # up to here all rows move at once
 _SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
-_ROWS_PER_FEATURE = 10  # of a soft coarse problem
+_ROWS_PER_FEATURE = 20  # of a soft coarse problem
 _FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
 # Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
 # have started with too many rows at C can take ten times as long to undo.
@@ -125,7 +125,8 @@ class Newton(Solver):
             last = stalls > _PATIENCE or steps >= self.max_iter
             with clock.phase("rows"):
                 restricted.tune_shifts(outcome.state)
-                fit = restricted.fit(outcome.state)
+                # Directions that only the barrier keeps alive help a hard band to cover its rows.
+                fit = restricted.fit(outcome.state, positive_only=problem.soft)
                 feasible = repair(problem, fit)
                 multipliers = working.multipliers(outcome.state.gamma)
                 penalty = restricted.penalty(outcome.state)
@@ -159,7 +160,7 @@ class Newton(Solver):
             return relative_gap(problem, feasible.value, difference)
 
         gap = gap_of(fit)
-        if gap <= self.tol:
+        if gap <= self.tol and not problem.soft:
             # Leave out the directions that only the barrier keeps alive, if the gap permits.
             slim = restricted.fit(state, positive_only=True)
             if gap_of(slim) <= self.tol:

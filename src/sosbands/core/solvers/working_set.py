@@ -159,7 +159,7 @@ class WorkingSet:
     def _room(self, side: int, size: int) -> int:
         """How many rows of a soft band may join: many where a row costs little."""
         features = self.units.scales[side].rows.shape[1]
-        return max(200, size) if features <= _FEW_FEATURES else max(250, size // 3)
+        return max(200, size) if features <= _FEW_FEATURES else max(100, size // 3)
 
 
 def _demanding(units: Normalised, rows: Array, sign: float) -> Indices:
