@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,11 +46,24 @@ class KernelExpansion:
 
     def squares(self, X: Array) -> Array:
         """‖Wᵀk(P, x)‖² of shape (n,)."""
-        out = np.empty(len(X))
-        for block in kernel_blocks(len(X), len(self.landmarks)):
-            image = self.kernel(X[block], self.landmarks) @ self.weights
-            np.einsum("ij,ij->i", image, image, out=out[block])
-        return out
+        one: Array = squares([self], X)[0]
+        return one
+
+    def shares_kernel(self, other: KernelExpansion) -> bool:
+        """Whether both are made of the same k(P, x)."""
+        same = self.landmarks is other.landmarks or np.array_equal(self.landmarks, other.landmarks)
+        return self.kernel == other.kernel and same
+
+
+def squares(expansions: Sequence[KernelExpansion], X: Array) -> Array:
+    """‖Wᵀk(P, x)‖² of several expansions that share k(P, x), of shape (k, n)."""
+    first, out = expansions[0], np.empty((len(expansions), len(X)))
+    for block in kernel_blocks(len(X), len(first.landmarks)):
+        values = first.kernel(X[block], first.landmarks)
+        for expansion, squared in zip(expansions, out, strict=True):
+            image = values @ expansion.weights
+            np.einsum("ij,ij->i", image, image, out=squared[block])
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,5 +88,9 @@ class BandFunctions:
 
     def scale(self, X: Array) -> Array:
         """√f of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
-        values = [side.squares(X) for side in self.scales]
-        return np.sqrt(values[0]) if self.symmetric else np.column_stack(values)
+        first, last = self.scales[0], self.scales[-1]
+        if self.symmetric:
+            return np.sqrt(first.squares(X))
+        if first.shares_kernel(last):
+            return np.ascontiguousarray(squares(self.scales, X).T)
+        return np.column_stack([first.squares(X), last.squares(X)])

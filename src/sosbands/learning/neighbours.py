@@ -53,14 +53,15 @@ class NearestRow:
         return np.concatenate(parts)
 
     def _compared(self, Z: Array) -> Array:
-        """By a matrix product, and where its rounding would decide by all differences."""
+        """By a matrix product, and where its rounding would show by all differences."""
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = self.squared_norms - 2 * (Z @ self.rows.T)
+            squares = Z @ (-2 * self.rows.T)
+            squares += self.squared_norms
+            distance = np.linalg.norm(Z - self.rows[np.argmin(squares, axis=1)], axis=1)
             error = np.einsum("ij,ij->i", Z, Z) + self.squared_norms.max()
-            near = squares <= (squares.min(axis=1) + _PRODUCT_ERROR * error)[:, None]
-            distance = np.linalg.norm(Z - self.rows[np.argmax(near, axis=1)], axis=1)
-        several = np.flatnonzero(near.sum(axis=1) != 1)  # or none: an overflow
-        distance[several] = cdist(Z[several], self.rows).min(axis=1, initial=np.inf)
+            sure = _PRODUCT_ERROR * error < _EQUAL * distance**2  # not if that overflows
+        unsure = np.flatnonzero(~sure)
+        distance[unsure] = cdist(Z[unsure], self.rows).min(axis=1, initial=np.inf)
         return np.asarray(distance)
 
 
