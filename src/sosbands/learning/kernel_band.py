@@ -131,7 +131,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         caution: Any = "auto",
         shift_power: Any = "auto",
         standardize: bool = True,
-        band_rows: int | None = 5000,
+        band_rows: int | None = 10_000,
         max_rank: int | None = None,
         solver: Any = "newton",
         tol: float = 1e-4,

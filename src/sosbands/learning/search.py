@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel
@@ -36,6 +36,11 @@ _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
 _SKEWED, _MARGIN = 0.1, 0.2
 # Of two weights b that are equally good the smaller, which gives smoother bands, counts twice.
 _LARGER_WEIGHT = 0.5
+
+
+# Lengthscale, factor of b, symmetric.
+Candidate: TypeAlias = tuple[Lengthscale, float, bool]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def tune(
     """Try what the rules of the rows name; `shape` are the relative lengthscales."""
     rules, (n, d) = rows.rules, rows.Z.shape
     sizes, factors, sides = rules.sizes(n, d), rules.width_factors, rules.sides(n)
-    trials = len(sizes) + len(factors) + len(sides) + rules.evaluations(np.size(shape))
+    trials = len(sizes) + len(factors) + len(sides) - 1 + rules.evaluations(np.size(shape))
     with (
         one_blas_thread(),
         progress.phase("tuning", trials),
@@ -100,8 +105,8 @@ class BandSearch:
     parallel : joblib.Parallel
         Runs the folds.
     progress : Progress
-    trials : list of Trial
-        What was tried so far.
+    tried : dict
+        What came of every candidate so far.
     starts : dict
         Solutions of every fold from which later trials start, by the number of sides.
     """
@@ -109,7 +114,7 @@ class BandSearch:
     rows: ScaleRows
     parallel: Parallel
     progress: Progress = SILENT
-    trials: list[Trial] = field(default_factory=list)
+    tried: dict[Candidate, tuple[CrossFit, Trial]] = field(default_factory=dict)
     starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
     def run(self, shape: Array) -> Tuning:
@@ -122,10 +127,16 @@ class BandSearch:
         shape : array of shape (d,) or ()
             Relative lengthscales of the inputs, or one number for all.
         """
-        problem = self._problem(self._lengthscale(shape))
-        factor = self._width_factor(problem)
+        lengthscale, middle = self._lengthscale(shape)
+        factor = self._width_factor(self._problem(middle))
+        problem = self._problem(lengthscale)
         best = self._sided(problem, factor)
         return Tuning(tuple(self.trials), best, self.rows.rules.band.criterion, problem.n)
+
+    @property
+    def trials(self) -> list[Trial]:
+        """What was tried so far, in order."""
+        return [trial for _, trial in self.tried.values()]
 
     @property
     def _sides(self) -> tuple[bool, ...]:
@@ -134,18 +145,21 @@ class BandSearch:
     def _problem(self, lengthscale: Lengthscale) -> BandProblem:
         return self.rows.problem(lengthscale, symmetric=self._sides[0], fold=True)
 
-    def _lengthscale(self, shape: Array) -> Lengthscale:
-        """The average of the sizes that are as good as the best, or the best by HSIC alone."""
+    def _lengthscale(self, shape: Array) -> tuple[Lengthscale, Lengthscale]:
+        """The average of the sizes that are as good as the best, or the best by HSIC alone.
+
+        And a lengthscale with which to choose b: the one in the middle, which has been tried.
+        """
         rules, (n, d) = self.rows.rules, self.rows.Z.shape
         sizes, factors = rules.sizes(n, d), rules.width_factors
         if len(sizes) == 1:
-            return plain(shape * sizes[0])
-        middle = factors[len(factors) // 2]
-        fits = [self._try(self._problem(plain(shape * size)), middle) for size in sizes]
+            return plain(shape * sizes[0]), plain(shape * sizes[0])
+        tried = [plain(shape * size) for size in sizes]
+        fits = [self._try(self._problem(lengthscale), _middle(factors)) for lengthscale in tried]
         if rules.criterion_alone:
-            return self._climbed(shape, sizes).lengthscale
+            return (best := self._climbed(shape, sizes).lengthscale), best
         good = shares(fits, self._dependence) * shares(fits, _quality)
-        return plain(shape * _average(sizes, good))
+        return plain(shape * _average(sizes, good)), _middle(tried)
 
     def _climbed(self, shape: Array, sizes: Sequence[float]) -> Trial:
         """The best trial of a trust-region search, from the best of those with given sizes on.
@@ -159,8 +173,8 @@ class BandSearch:
             if np.array_equal(logarithms, start):
                 return best.criterion
             sizes = np.exp(logarithms if free > 1 else logarithms[0])
-            self._try(self._problem(plain(shape * sizes)), best.width_factor)
-            return self.trials[-1].criterion
+            problem = self._problem(plain(shape * sizes))
+            return self._trial(problem, best.width_factor, self._sides[0]).criterion
 
         bounds = [(float(np.log(sizes[0])), float(np.log(sizes[-1])))] * free
         climb(gain, start, bounds, self.rows.rules.evaluations(free) + 1)  # the start is known
@@ -176,16 +190,12 @@ class BandSearch:
 
     def _sided(self, problem: BandProblem, factor: float) -> Trial:
         """One side or two: the trial with the better interval score, by a margin for two."""
-        tried = problem.scale_kernels[0].lengthscale, factor
-        known = [t for t in self.trials if (t.lengthscale, t.width_factor) == tried]
-        if not known:
-            self._try(problem, factor)
-        best = known[0] if known else self.trials[-1]
+        best = self._trial(problem, factor, self._sides[0])
         least = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.rows.folds))
         for other in self._sides[1:] if best.skewness > _SKEWED else ():
-            self._try(problem, factor, symmetric=other)
-            if self.trials[-1].interval_score < least * best.interval_score:
-                best = self.trials[-1]
+            trial = self._trial(problem, factor, other)
+            if trial.interval_score < least * best.interval_score:
+                best = trial
         return best
 
     def _dependence(self, fit: CrossFit) -> float:
@@ -200,35 +210,45 @@ class BandSearch:
             return [solver] * len(self.rows.folds)
         return [replace(solver, start=start) for start in starts]  # type: ignore[type-var]
 
-    def _try(
-        self, problem: BandProblem, factor: float, *, symmetric: bool | None = None
-    ) -> CrossFit:
-        """Cross-fit one candidate, and keep what came out."""
+    def _try(self, problem: BandProblem, factor: float) -> CrossFit:
+        """What comes of one candidate with as many sides as the problem."""
+        return self._outcome(problem, factor, self._sides[0])[0]
+
+    def _trial(self, problem: BandProblem, factor: float, symmetric: bool) -> Trial:
+        return self._outcome(problem, factor, symmetric)[1]
+
+    def _outcome(
+        self, problem: BandProblem, factor: float, symmetric: bool
+    ) -> tuple[CrossFit, Trial]:
+        """Cross-fit one candidate, unless it has been tried."""
+        lengthscale = problem.scale_kernels[0].lengthscale
+        candidate = lengthscale, factor, symmetric
+        if candidate in self.tried:
+            return self.tried[candidate]
         rules = self.rows.rules
-        symmetric = self._sides[0] if symmetric is None else symmetric
-        weight, coverage = (
-            factor * rules.width_weight(problem.n),
-            rules.coverage(symmetric=symmetric),
-        )
+        weight = factor * rules.width_weight(problem.n)
+        coverage = rules.coverage(symmetric=symmetric)
         variant = problem.variant(
             width_weight=weight, training_coverage=coverage, symmetric=symmetric
         )
         fit, solutions = cross_fit(variant, self.rows.folds, self._solvers(variant), self.parallel)
         self.starts.setdefault(symmetric, solutions)
         self.progress.step()
-        self.trials.append(
-            Trial(
-                lengthscale=problem.scale_kernels[0].lengthscale,
-                width_weight=weight,
-                width_factor=factor,
-                training_coverage=coverage,
-                symmetric=symmetric,
-                criterion=self._dependence(fit),
-                interval_score=fit.interval_score(),
-                skewness=fit.skewness(),
-            )
+        trial = Trial(
+            lengthscale=lengthscale,
+            width_weight=weight,
+            width_factor=factor,
+            training_coverage=coverage,
+            symmetric=symmetric,
+            criterion=self._dependence(fit),
+            interval_score=fit.interval_score(),
+            skewness=fit.skewness(),
         )
-        return fit
+        return self.tried.setdefault(candidate, (fit, trial))
+
+
+def _middle(values: Sequence[T]) -> T:
+    return values[len(values) // 2]
 
 
 def _largest(trials: Sequence[Trial]) -> Trial:
