@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sosbands import BandProblem, Gaussian
+from sosbands import BandProblem, Gaussian, Newton
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import evaluate, relative_gap, repair
 from sosbands.core.solvers.reduction import Reduction, RowRoles
+from sosbands.core.solvers.subspace import Cost
 from sosbands.core.solvers.units import Normalised
 from sosbands.datasets import case
 
@@ -30,8 +31,8 @@ def restricted_dual(problem, *, free, capped=0, seed=0):
     rng, units = np.random.default_rng(seed), Normalised.of(problem)
     parts = [rng.permutation(problem.n)[: free + capped] for _ in range(problem.sides)]
     roles = RowRoles(tuple(p[:free] for p in parts), tuple(p[free:] for p in parts))
-    restricted = Reduction(units).restrict(roles, 0.0)
     gamma = rng.uniform(0.1, 0.9, free * problem.sides) * min(units.upper, 2.0)
+    restricted = Reduction(units).restrict(roles, gamma, 0.0)
     multipliers = np.zeros((problem.sides, problem.n))
     for side in range(problem.sides):
         multipliers[side, roles.capped[side]] = problem.multiplier_bound
@@ -105,7 +106,6 @@ def test_the_band_at_all_rows_is_that_of_dense_matrices(symmetric, joint, capped
 def test_the_penalty_and_the_gap_are_those_on_all_features(symmetric, joint):
     problem = problem_with(symmetric=symmetric, joint=joint)
     restricted, state, multipliers = restricted_dual(problem, free=20)
-    assert restricted.exact
     expected = sum(dense_scale(problem, side, g)[1] for side, g in enumerate(multipliers))
     penalty = restricted.penalty(state)
     assert_allclose(penalty, expected, rtol=1e-9)
@@ -118,15 +118,19 @@ def test_the_penalty_and_the_gap_are_those_on_all_features(symmetric, joint):
 
 
 @SIDES
-@pytest.mark.parametrize("width_weight", [0.0, 1.0])
-def test_many_features_are_compressed_and_certified_on_all_of_them(symmetric, width_weight):
+@pytest.mark.parametrize(("width_weight", "capped"), [(0.0, 0), (1.0, 0), (10.0, 5)])
+def test_many_features_are_compressed_and_certified_on_all_of_them(symmetric, width_weight, capped):
     problem = problem_with(
-        n=60, joint=False, lengthscale=0.02, symmetric=symmetric, width_weight=width_weight
+        n=60,
+        joint=False,
+        lengthscale=0.02,
+        symmetric=symmetric,
+        width_weight=width_weight,
+        training_coverage=0.9 if capped else 1.0,
     )
-    restricted, state, multipliers = restricted_dual(problem, free=6)
+    restricted, state, multipliers = restricted_dual(problem, free=6, capped=capped)
     for basis, side in zip(restricted.bases, problem.basis.scales, strict=True):
-        assert basis.shape[1] <= 12 < side.rows.shape[1]
-    assert restricted.exact == (width_weight == 0)
+        assert basis.shape[1] <= 12 + 6 + capped < side.rows.shape[1]
     expected = sum(dense_scale(problem, side, g)[1] for side, g in enumerate(multipliers))
     assert expected > 0
     assert_allclose(restricted.certified_penalty(state), expected, rtol=1e-6)
@@ -135,6 +139,29 @@ def test_many_features_are_compressed_and_certified_on_all_of_them(symmetric, wi
         A, _ = dense_scale(problem, side, multipliers[side])
         f = np.diag(part.rows @ A @ part.rows.T)
         assert_allclose(fit.scales[side], f, atol=1e-4 * f.max())
+
+
+@SIDES
+def test_a_soft_band_of_many_features_is_the_same_in_subspaces(symmetric, monkeypatch):
+    X, y = case(4, dimension=5).sample(250, random_state=0)
+    problem = BandProblem.from_data(
+        X,
+        y,
+        scale_kernel=Gaussian(0.5),
+        width_weight=100.0,
+        training_coverage=0.9,
+        symmetric=symmetric,
+    )
+    made, compress = [], Cost.compress
+    monkeypatch.setattr(Cost, "compress", lambda *given: made.append(1) or compress(*given))
+    monkeypatch.setattr("sosbands.core.solvers.reduction._COMPRESS", 0.5)  # it has few features
+    small = Newton(tol=1e-7).solve(problem)
+    assert made
+    monkeypatch.setattr("sosbands.core.solvers.reduction._COMPRESS", np.inf)
+    whole = Newton(tol=1e-7).solve(problem)
+    assert small.certificate.status.optimal
+    assert_allclose(small.primal_value, whole.primal_value, rtol=3e-7)
+    assert_allclose(small.scale(X), whole.scale(X), atol=1e-3 * whole.scale(X).max())
 
 
 def test_a_mean_that_fits_nothing_else_lies_in_the_span_of_the_free_rows():

@@ -99,7 +99,7 @@ def test_the_worst_rows_join_until_none_is_wrong(symmetric, coverage):
     gamma = np.full(len(few) * problem.sides, 0.4 * min(units.upper, 1.0))
     working = WorkingSet(units, rows, gamma, 1.0, 1e-2)
     for _ in range(30):
-        restricted = reduction.restrict(working.rows, 0.0)
+        restricted = reduction.restrict(working.rows, working.gamma, 0.0)
         end = follow(restricted.restriction, working.iterate(), tol=1e-6, floor=1e-9, max_steps=300)
         fit, before = restricted.fit(end.state), working.rows
         feasible, multipliers = repair(problem, fit), working.multipliers(end.state.gamma)

@@ -112,7 +112,7 @@ class Newton(Solver):
             with clock.phase("newton"):
                 # A tenth of the tolerance may go into keeping θ off 0.
                 least_theta = 0.1 * tol * floor / units.bound
-                restricted = reduction.restrict(working.rows, least_theta)
+                restricted = reduction.restrict(working.rows, working.gamma, least_theta)
                 outcome = follow(
                     restricted.restriction,
                     working.iterate(),

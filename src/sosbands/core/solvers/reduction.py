@@ -50,11 +50,14 @@ class Reduction:
         self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
         self.fit_linear = None if rows is None else weight * (rows.T @ y)
 
-    def restrict(self, rows: RowRoles, least_theta: float) -> Restricted:
-        """The dual on the free rows, with the capped ones fixed at C and θ ≥ least_theta."""
+    def restrict(self, rows: RowRoles, gamma: Array, least_theta: float) -> Restricted:
+        """The dual on the free rows, with the capped ones fixed at C and θ ≥ least_theta.
+
+        Γ of the free rows is where the search for it will start.
+        """
         scales, bases = [], []
-        for side, (free, capped) in enumerate(zip(rows.free, rows.capped, strict=True)):
-            term, basis = self._scale_term(side, free, capped)
+        for side, part in enumerate(np.split(gamma, rows.splits)):
+            term, basis = self._scale_term(side, rows.free[side], rows.capped[side], part)
             scales.append(term)
             bases.append(basis)
         mean, mean_basis = self._mean_term(rows, least_theta)
@@ -62,19 +65,46 @@ class Reduction:
         return Restricted(self, rows, restriction, tuple(bases), mean_basis)
 
     def _scale_term(
-        self, side: int, free: Indices, capped: Indices
+        self, side: int, free: Indices, capped: Indices, gamma: Array
     ) -> tuple[ScaleTerm, Array | None]:
         data, cost = self.units.scales[side], self.costs[side]
-        rows = data.rows[free]
-        width = len(free) * (1 if cost.gram is None else 2)
-        if not len(capped) and cost.size > _COMPRESS * width:
+        rows, missed = data.rows[free], data.rows[capped]
+        width = len(free) * (1 if cost.gram is None else 2) + len(capped)
+        if cost.size > _COMPRESS * width:
+            if len(capped) and self.found[side] is None:
+                self.positive_part(side, free, capped, gamma)
             Q = cost.compress(rows, self.shifts[side], self.found[side])
-            return ScaleTerm(rows @ Q, -(Q.T @ cost.apply(Q)), data.ridge), Q
+            base = -(Q.T @ cost.apply(Q))
+            if len(capped):
+                image = missed @ Q
+                base += self.units.upper * (image.T @ image)
+            return ScaleTerm(rows @ Q, base, data.ridge), Q
         base = -cost.matrix()
         if len(capped):
-            missed = data.rows[capped]
             base += self.units.upper * (missed.T @ missed)
         return ScaleTerm(rows, base, data.ridge), None
+
+    def positive_part(
+        self,
+        side: int,
+        free: Indices,
+        capped: Indices,
+        gamma: Array,
+        guess: Array | None = None,
+    ) -> Array:
+        """Upper bounds of the positive eigenvalues of M(Γ) on all features.
+
+        The next subspace will hold their eigenvectors.
+        """
+        data = self.units.scales[side]
+        rows = data.rows[np.concatenate([free, capped])]
+        if len(capped):  # C is infinite where there are none
+            gamma = np.concatenate([gamma, np.full(len(capped), self.units.upper)])
+        guess = np.zeros((rows.shape[1], 0)) if guess is None else guess
+        values, self.found[side] = positive_eigenpairs(
+            self.costs[side], rows, gamma, guess, shift=self.shifts[side]
+        )
+        return values
 
     def _mean_term(self, rows: RowRoles, least_theta: float) -> tuple[MeanTerm, Array | None]:
         units, symmetric = self.units, self.units.problem.symmetric
@@ -159,16 +189,6 @@ class Restricted:
             residuals = residuals - units.mean_rows @ z
         return units.fit(units.point(z, factors), residuals, np.stack(scales))
 
-    @property
-    def exact(self) -> bool:
-        """Whether `penalty` is the problem's: no ridge raised, no eigenvalue approximate."""
-        costs = self.reduction.costs
-        compressed = any(
-            Q is not None and cost.gram is not None
-            for Q, cost in zip(self.bases, costs, strict=True)
-        )
-        return not (compressed or self.reduction.units.perturbed)
-
     def gap(
         self, state: PathState, feasible: Feasible, multipliers: Array, penalty: float
     ) -> float:
@@ -194,11 +214,9 @@ class Restricted:
             if Q is None or cost.gram is None:
                 total += scale.penalty
                 continue
-            rows = reduction.units.scales[side].rows[self.rows.free[side]]
+            free, capped = self.rows.free[side], self.rows.capped[side]
             guess = Q @ scale.vectors[:, scale.eigenvalues > 0]
-            shift = reduction.shifts[side]
-            values, vectors = positive_eigenpairs(cost, rows, scale.gamma, guess, shift=shift)
-            reduction.found[side] = vectors
+            values = reduction.positive_part(side, free, capped, scale.gamma, guess)
             total += float(np.sum(values**2)) / (4 * scale.term.ridge)
         return total * reduction.units.value
 

@@ -1,10 +1,13 @@
-"""A small subspace that holds the optimal A of a hard band, where there are many features.
+"""A small subspace that holds the optimal A, where there are many features.
 
 The optimal A lives on the positive eigenvectors of M = Φ_WᵀΓΦ_W − N with N = λ₁I + (b/n)ΦᵀΦ. Each
 of them is (N + μ)⁻¹Φ_Wᵀv for its own eigenvalue μ > 0. For b = 0 they lie in the span of the rows
 Φ_W; for b > 0, (N + μ)⁻¹Φ_Wᵀ at two shifts μ spans them to high accuracy, and the eigenvalues of
 the full M, found by a block Davidson iteration, certify what is left. That takes Cholesky factors
 of N + μI, which cost far less than the eigenbasis of ΦᵀΦ that would make N diagonal.
+
+W are the rows with a multiplier. In a soft band many of them are at C: there the subspace holds the
+positive eigenvectors of the last M that was looked at as a whole, and of the free rows as above.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class WorkingSet:
         rows = RowRoles(tuple(free), (np.arange(0),) * len(free))
         gamma = np.concatenate(gammas)
         theta = float(np.mean(gamma))
-        state = reduction.restrict(rows, 1e-12 * theta).restriction.at(
+        state = reduction.restrict(rows, gamma, 1e-12 * theta).restriction.at(
             gamma, theta, 1e-3 * peak * theta
         )
         mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
