@@ -86,12 +86,13 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._inputs = VaryingInputs.of(rows, active=self.standardize)
         self._outputs = Affine.of(outputs, active=self.standardize)
         self._seed = seed_of(self.random_state)
+        varying = self._inputs(rows)
         self.process_ = fit_gaussian_process(
-            self._inputs(rows),
+            varying,
             self._outputs(outputs),
             lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
-            spread=self._prior_spread(*rows.shape) if known is None else None,
+            spread=self._prior_spread(*varying.shape) if known is None else None,
             random_state=self._seed,
         )
         return self
