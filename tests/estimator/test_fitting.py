@@ -82,6 +82,71 @@ def test_progress_goes_to_standard_error_and_only_if_asked_for(capfd):
     assert_array_equal(silent.predict_interval(X, 0.5), loud.predict_interval(X, 0.5))
 
 
+@pytest.mark.parametrize(
+    ("parameters", "phases"),
+    [
+        ({}, ["mean", "tuning", "band"]),
+        ({"estimator": Ridge()}, ["mean", "difficulty", "tuning", "band"]),
+        ({"estimator": Ridge(), "calibration": "cv+"}, ["means", "fold 1/5: tuning", "band"]),
+    ],
+)
+def test_every_phase_of_a_fit_has_its_line(parameters, phases, capfd):
+    X, y = wave(180)
+    BandRegressor(verbose=1, random_state=0, **parameters).fit(X, y)
+    lines = capfd.readouterr().err.strip("\n").split("\n")
+    shown = [line.split("\r")[1].split("  ")[0] for line in lines]
+    assert [name for name in shown if name in phases] == phases
+    for line in lines:
+        done, total = line.split()[-1].split("/")
+        assert 0 < int(done) <= int(total)
+
+
+class Interrupted(Ridge):
+    """Is stopped by the user in the middle of a fit."""
+
+    def fit(self, X, y, sample_weight=None):
+        if len(X) > 60:
+            raise KeyboardInterrupt
+        return super().fit(X, y)
+
+
+def test_an_interrupted_fit_leaves_the_earlier_one_whole():
+    X, y = wave(80)
+    model = band(Interrupted()).fit(X, y)
+    before = model.predict_interval(X, 0.5)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*wave(200))
+    assert_array_equal(model.predict_interval(X, 0.5), before)
+    fresh = band(Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(*wave(200))
+    assert not hasattr(fresh, "band_")
+
+
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_the_band_is_learned_from_some_rows_and_the_mean_from_all(estimator):
+    X, y = wave(300, columns=2)
+    model = band(estimator, calibration=None, band_rows=100)
+    learned = [model.set_params(random_state=seed).fit(X, y) for seed in (0, 0)]
+    assert_array_equal(learned[0].predict_scale(X), learned[1].predict_scale(X))
+    whole = band(estimator, calibration=None, band_rows=None).fit(X, y)
+    assert_allclose(model.predict(X), whole.predict(X), rtol=1e-9)
+    assert model.band_.extrapolation.rows.shape == (100, 2)
+    assert whole.band_.extrapolation.rows.shape == (300, 2)
+    assert np.any(model.predict_scale(X) != whole.predict_scale(X))
+    assert model.n_train_ == 300
+    many = band(estimator, calibration=None, band_rows=300).fit(X, y)
+    assert_array_equal(many.predict_scale(X), whole.predict_scale(X))
+
+
+def test_a_joint_mean_is_learned_from_all_rows():
+    X, y = wave(60)
+    few = band(calibration=None, joint_mean=True, band_rows=20).fit(X, y)
+    all_rows = band(calibration=None, joint_mean=True, band_rows=None).fit(X, y)
+    assert_array_equal(few.predict_scale(X), all_rows.predict_scale(X))
+    assert BandRegressor.as_published().band.band_rows is None
+
+
 @pytest.mark.parametrize("calibration", MODES)
 def test_ten_rows_are_enough_and_silent(calibration, capfd):
     for seed in range(2):

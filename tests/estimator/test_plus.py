@@ -55,6 +55,24 @@ def test_what_is_learned_without_a_plus_fold_does_not_see_the_fold(estimator, fo
     assert after[-1] > 2 * before[-1]
 
 
+class Counting(LinearRegression):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        Counting.fits += 1
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("folds", "fits"), [(2, 9), (3, 7), (5, 16)])
+def test_bands_without_a_fold_share_the_fits_of_a_regressor(folds, fits):
+    X, y = wave(60)
+    Counting.fits = 0
+    band(Counting(), calibration="cv+", cv=folds, difficulty=None).fit(X, y)
+    assert Counting.fits == fits
+
+
 def test_every_row_trains_and_calibrates_a_plus_model():
     X, y = wave(50)
     model = band(calibration="cv+", cv=4).fit(X, y)

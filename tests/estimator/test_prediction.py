@@ -3,8 +3,11 @@ import sys
 import tracemalloc
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 
 from sosbands.learning import encoding
@@ -31,6 +34,55 @@ def test_levels_may_come_in_any_form_and_are_nested(symmetric, calibration):
     assert np.all(np.diff(low, axis=1) <= 0)
     assert np.all(np.diff(high, axis=1) >= 0)
     assert np.all(low <= high)
+
+
+class Counting(LinearRegression):
+    """Counts the rows that it predicts."""
+
+    rows = 0
+
+    def predict(self, X):
+        Counting.rows += len(X)
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("calibration", MODES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_table_holds_means_and_intervals(calibration, symmetric):
+    X, y = wave(60)
+    model = band(Ridge(), symmetric=symmetric, calibration=calibration).fit(X, y)
+    table = model.predict_table(X, 0.8)
+    assert_array_equal(table[:, 0], model.predict(X))
+    assert_array_equal(table[:, 1:], model.predict_interval(X, 0.8))
+    several = model.predict_table(X, [0.5, 0.8])
+    assert_array_equal(several[:, [0, 3, 4]], table)
+    assert_array_equal(several[:, 1:3], model.predict_interval(X, 0.5))
+
+
+def test_a_table_is_a_frame_like_that_of_the_inputs():
+    X, y = wave(60, columns=2)
+    frame = pd.DataFrame(X, columns=["a", "b"], index=np.arange(60) + 100)
+    model = band(Ridge()).fit(frame, y)
+    expected = model.predict_table(frame[["a", "b"]], [0.5, 0.8])
+    assert list(expected.columns) == ["mean", "lower_0.5", "upper_0.5", "lower_0.8", "upper_0.8"]
+    assert_array_equal(expected.index, frame.index)
+    assert list(model.predict_table(frame).columns) == ["mean", "lower", "upper"]
+    other = model.predict_table(pl.from_pandas(frame), [0.5, 0.8])
+    assert isinstance(other, pl.DataFrame)
+    assert_array_equal(other.to_numpy(), expected.to_numpy())
+
+
+def test_a_table_asks_the_mean_once_for_each_row():
+    X, y = wave(60)
+    model = band(Counting()).fit(X, y)
+    Counting.rows = 0
+    model.predict_table(X, [0.5, 0.9])
+    assert Counting.rows == 60
+
+
+def test_a_table_needs_calibration_rows():
+    with pytest.raises(NotFittedError, match="predict_table needs calibration rows"):
+        fitted().predict_table(wave(5)[0])
 
 
 def test_quantiles_are_ranked_signed_scores():
