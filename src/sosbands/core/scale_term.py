@@ -122,7 +122,8 @@ class ScaleState:
 
     def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights
-        large = alpha > 0.1 * tol * alpha.max()  # few directions of A matter
+        # Θₖₗ is tiny unless one of k and l has a weight beside its root: few directions do.
+        large = 4 * self.term.ridge * alpha > 0.1 * tol * self.roots
         G_large, alpha = G[:, large], alpha[large]
         out = np.zeros((len(G), len(G)))
         for e in cauchy_factor(self.roots, tol).T:

@@ -243,17 +243,17 @@ class BandLearner:
     ) -> PreparedRows:
         """A regressor sees X in the order of the user, and predicts what the band needs."""
         n, chosen = len(y), self._sample(len(y))
+        kept, outputs = _safe_indexing(X, chosen), y[chosen]
+        encoding = BandInputs.learn(kept, outputs, self.transformer)
+        B = encoding(kept)
         if mean is None:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
             held_out = [(train, test) for train, test in parts if len(test)]
             mean = given_mean(
                 self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
             )
-        X, y = _safe_indexing(X, chosen), y[chosen]
-        encoding = BandInputs.learn(X, y, self.transformer)
-        B = encoding(X)
         folds, mean = renumbered(folds, chosen, n), mean.take(chosen)
-        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, mean)
+        rows = PreparedRows(encoding, VaryingInputs.of(B), B, outputs, folds, mean)
         return rows.take(rows.order)
 
     def _with_kernel_mean(

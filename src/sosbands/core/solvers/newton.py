@@ -160,7 +160,11 @@ class Newton(Solver):
             return relative_gap(problem, feasible.value, difference)
 
         gap = gap_of(fit)
-        if gap <= self.tol and not problem.soft:
+        if problem.soft and gap > self.tol:
+            whole = restricted.fit(state)
+            if (gap_of_whole := gap_of(whole)) < gap:
+                fit, gap = whole, gap_of_whole
+        elif not problem.soft and gap <= self.tol:
             # Leave out the directions that only the barrier keeps alive, if the gap permits.
             slim = restricted.fit(state, positive_only=True)
             if gap_of(slim) <= self.tol:
