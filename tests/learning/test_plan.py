@@ -119,7 +119,7 @@ def test_a_solver_that_is_given_has_its_own_tolerance():
 
 
 def test_fold_problems_are_solved_less_exactly():
-    assert rules().fold_solver.tol == 3e-2
+    assert rules().fold_solver.tol == 1e-2
 
 
 @pytest.mark.parametrize(("n", "whole", "fold"), [(10, 35, 25), (500, 62, 31), (10**5, 125, 35)])
