@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from sosbands.conformal.families import ROUNDING
 from sosbands.core.solvers import Solution
 from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
@@ -28,6 +27,7 @@ from sosbands.learning.folds import (
 )
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.leftover import Leftover
 from sosbands.learning.means import (
     Mean,
     OutOfSample,
@@ -41,13 +41,11 @@ from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows, plain
 from sosbands.learning.search import Tuning, tune
-from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.types import Array, Folds, Indices, Mask
+from sosbands.learning.standardize import VaryingInputs
+from sosbands.types import Array, Folds, Indices
 
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
-# A residual is wild beyond so many times what one per cent of all residuals exceed.
-_COMMON, _WILD = 0.99, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,21 +105,6 @@ class PreparedRows:
         """The rows in an order of their own."""
         numbers = fold_numbers(self.folds, len(self.y))
         return row_order(self.inputs(self.B), self.y, self.mean.predictions, numbers)
-
-
-@dataclass(frozen=True, eq=False)
-class Leftover:
-    """What the mean leaves: residuals ÷ unit, which of them count, and their units."""
-
-    residuals: Array
-    inliers: Mask
-    outputs: Affine
-    unit: float
-
-    @property
-    def n_outliers(self) -> int:
-        """Rows with a residual that does not count."""
-        return int(np.isfinite(self.residuals).sum() - self.inliers.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +189,13 @@ class BandLearner:
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
             rows = self._prepared(X, y, groups, folds, mean)
-            leftover = self._leftover(rows)
+            leftover = Leftover.of(
+                rows.y,
+                rows.mean.predictions,
+                threshold=self.remove_outliers,
+                standardize=bool(self.band.standardize),
+                rules=self.rules,
+            )
             sees, scale_rows, guess = self._scale_rows(rows, leftover)
             solution, tuning = self._solve(scale_rows.take(np.flatnonzero(leftover.inliers)))
         opinion = None
@@ -277,19 +266,6 @@ class BandLearner:
         """The rows that the band is learned from; a joint mean is learned from all."""
         return band_sample(n, None if self.rules.joint else self.band.band_rows, self.seed)
 
-    def _leftover(self, rows: PreparedRows) -> Leftover:
-        """What the mean leaves of the outputs, in units of its own size."""
-        standardize, y = bool(self.band.standardize), rows.y
-        outputs = Affine.of(y, active=standardize)
-        residuals = _without_rounding(y - rows.mean.predictions, y) / outputs.scale
-        inliers = _inliers(residuals, self.remove_outliers)
-        if not self.rules.joint and self.rules.soft:
-            residuals = _tamed(residuals, inliers)
-        unit = 1.0
-        if standardize and not self.rules.joint:
-            unit = float(np.sqrt(np.mean(residuals[inliers] ** 2))) or 1.0
-        return Leftover(residuals / unit, inliers, outputs, unit)
-
     def _scale_rows(
         self, rows: PreparedRows, leftover: Leftover
     ) -> tuple[ScaleInputs, ScaleRows, Array | None]:
@@ -346,34 +322,3 @@ def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: in
     if np.ndim(lengthscale) and len(lengthscale) == n_seen:
         return np.asarray(lengthscale, dtype=np.float64)
     return inputs.entries("lengthscale", lengthscale, n_columns)
-
-
-def _without_rounding(residuals: Array, y: Array) -> Array:
-    """Zero where a prediction is as near to y as floats are."""
-    return np.where(np.abs(residuals) <= ROUNDING * np.abs(y), 0.0, residuals)
-
-
-def _tamed(residuals: Array, inliers: Mask) -> Array:
-    """Residuals with wild ones cut off.
-
-    The optimum does not see how far a soft band misses a row, but units, tuning and solver do:
-    single outputs of 10⁶ would leave no digits for the others.
-    """
-    limit = _WILD * float(np.quantile(np.abs(residuals[inliers]), _COMMON, method="lower"))
-    return np.clip(residuals, -limit, limit) if limit > 0 else residuals
-
-
-def _inliers(residuals: Array, threshold: float | None) -> Mask:
-    """Known residuals, but for those beyond `threshold` robust standard deviations of them."""
-    known = np.isfinite(residuals)
-    if threshold is None:
-        return known
-    centred = np.abs(residuals - np.median(residuals[known]))
-    deviation = 1.4826 * float(np.median(centred[known]))
-    inliers = known & ~((centred > threshold * deviation) & (deviation > 0))
-    if inliers.sum() < min(5, known.sum()):
-        raise ValueError(
-            f"remove_outliers={threshold!r} leaves {inliers.sum()} of {len(residuals)} rows "
-            "to learn from, at least 5 are needed: raise it"
-        )
-    return inliers

@@ -47,8 +47,7 @@ def tune_score(
 ) -> ScoreTuning:
     """Tune hyperparameters of any model with a mean and a scale: make HSIC(|r|, scale) largest.
 
-    The criterion of Proposition 4, for scores |y − m(x)|/σ(x) of any kind. Residuals and scales are
-    out of fold, pooled.
+    The criterion of Proposition 4, for any scores |y − m(x)|/σ(x), out of fold, pooled.
 
     Parameters
     ----------
@@ -62,7 +61,7 @@ def tune_score(
         (fitted model, X) ↦ mean and scale. Default: ``model.predict(X, return_std=True)``.
     criterion : {"hsic", "distance_correlation", "mutual_information"}
     max_evaluations : int
-        Settings to try; a progress line on standard error counts them if `verbose`.
+        Settings to try; a line on standard error counts them if `verbose`.
     """
     limits = _checked_bounds(bounds)
     check_choice("criterion", criterion, get_args(Criterion))

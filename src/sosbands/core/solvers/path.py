@@ -27,8 +27,7 @@ _MOST_STIFF = 700  # but no more of them than this
 # Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
 # away, so that it need not be followed as closely.
 _NEAR, _NEAR_IN_BOX = 1.0, 20.0
-# A soft band starts at the μ whose gap would be this fraction of that of the start.
-_FAR = 0.03
+_FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -123,8 +122,7 @@ def follow(
     restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
 ) -> PathEnd:
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
-    upper = restriction.upper
-    near = _NEAR_IN_BOX if np.isfinite(upper) else _NEAR
+    upper, near = restriction.upper, _NEAR_IN_BOX if np.isfinite(restriction.upper) else _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
     if np.isfinite(upper):
         iterate, state = _raised(iterate, state, upper)
@@ -151,8 +149,7 @@ def follow(
 def _raised(iterate: Iterate, state: PathState, upper: float) -> tuple[Iterate, PathState]:
     """Further up the path, if the start is so far from it that its gap belongs to a larger μ."""
     barriers = len(state.gamma) + sum(len(scale.eigenvalues) for scale in state.scales)
-    mu = _FAR * state.gap(upper) / barriers
-    if mu <= iterate.mu:
+    if (mu := _FAR * state.gap(upper) / barriers) <= iterate.mu:
         return iterate, state
     return central(iterate.gamma, iterate.theta, mu, upper), state.smoothed(mu)
 
