@@ -120,10 +120,7 @@ def factorize(
         Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
     """
     landmarks, factor, made = _landmarks(kernel, X, tol, _rank_cap(len(X), max_rank))
-    if made is None:
-        features = Features.of(kernel, X[landmarks], factor)
-        made = _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
-    return made
+    return _at_all_rows(Features.of(kernel, X[landmarks], factor), X) if made is None else made
 
 
 def trial_order(n: int) -> Indices:
@@ -138,17 +135,18 @@ def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: in
     """
     count = min(max(rank, _LANDMARKS), _LANDMARKS_PER_FEATURE * rank)
     landmarks, factor, made = _landmarks(kernel, X, tol, _rank_cap(len(X), count))
-    if made is not None and made.features.rank <= rank:
-        return made
     features = Features.of(kernel, X[landmarks], factor)
     if features.rank <= rank:
-        return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+        return _at_all_rows(features, X) if made is None else made
     sample = trial_order(len(X))[: _ROWS_PER_LANDMARK * len(landmarks)]
     rows = features.rows_and_norms(X[sample])[0] if made is None else made.rows[sample]
     directions = np.linalg.eigh(rows.T @ rows)[1][:, : -rank - 1 : -1]
     whitening = np.ascontiguousarray(features.whitening @ directions)
-    features = Features(kernel, features.landmarks, whitening)
-    return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+    return _at_all_rows(Features(kernel, features.landmarks, whitening), X)
+
+
+def _at_all_rows(features: Features, X: Array) -> FeatureRows:
+    return _feature_rows(features, *features.rows_and_norms(X), features.kernel.diagonal(X))
 
 
 def _landmarks(
@@ -175,8 +173,7 @@ def _landmarks(
             return landmarks, factor, _feature_rows(features, rows, _norms(rows), diagonal)
         if len(landmarks) >= cap:
             return landmarks, factor, None
-        features = Features.of(kernel, X[landmarks], factor)
-        made = _feature_rows(features, *features.rows_and_norms(X), diagonal)
+        made = _at_all_rows(Features.of(kernel, X[landmarks], factor), X)
         residual = diagonal - made.squared_norms
         residual[candidates] = 0.0  # tried already: what they show is rounding
         missed = order[residual[order] > 10 * threshold]
@@ -207,8 +204,7 @@ def landmark_features(
     """Features spanned by given landmark points (Nyström); repeated landmarks are dropped."""
     threshold, everyone = _threshold(tol, kernel.diagonal(landmarks)), np.arange(len(landmarks))
     chosen, factor, _ = _pivots(kernel, landmarks, everyone, threshold, len(landmarks))
-    features = Features.of(kernel, landmarks[chosen], factor)
-    return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+    return _at_all_rows(Features.of(kernel, landmarks[chosen], factor), X)
 
 
 def full_features(kernel: Kernel, X: Array) -> FeatureRows:
@@ -220,8 +216,7 @@ def full_features(kernel: Kernel, X: Array) -> FeatureRows:
             factor = cholesky(gram + jitter * size * np.eye(len(X)), lower=True)
         except LinAlgError:
             continue
-        features = Features.of(kernel, X, factor)
-        return _feature_rows(features, *features.rows_and_norms(X), kernel.diagonal(X))
+        return _at_all_rows(Features.of(kernel, X, factor), X)
     raise ValueError("the kernel matrix has no Cholesky factor: is the kernel positive definite?")
 
 

@@ -52,10 +52,9 @@ class Difficulty:
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
         roots: Array = np.sqrt(sizes)
         Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
-        with progress.phase("difficulty", len(folds) + 1):
-            fitted, held_out = cross_fitted(
-                model, Z, roots, folds=folds, n_jobs=n_jobs, progress=progress
-            )
+        fitted, held_out = cross_fitted(
+            model, Z, roots, folds=folds, n_jobs=n_jobs, progress=progress, phase="difficulty"
+        )
         held_out = _squared(held_out)
         known = np.isfinite(held_out)
         guesses = held_out[known]

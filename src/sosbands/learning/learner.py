@@ -190,11 +190,7 @@ class BandLearner:
             folds = folds or self.folds(X, y, groups)
             rows = self._prepared(X, y, groups, folds, mean)
             leftover = Leftover.of(
-                rows.y,
-                rows.mean.predictions,
-                threshold=self.remove_outliers,
-                standardize=bool(self.band.standardize),
-                rules=self.rules,
+                rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
             sees, scale_rows, guess = self._scale_rows(rows, leftover)
             solution, tuning = self._solve(scale_rows.take(np.flatnonzero(leftover.inliers)))

@@ -25,16 +25,9 @@ class Leftover:
     unit: float
 
     @classmethod
-    def of(
-        cls,
-        y: Array,
-        predictions: Array,
-        *,
-        threshold: float | None,
-        standardize: bool,
-        rules: Rules,
-    ) -> Leftover:
+    def of(cls, y: Array, predictions: Array, *, threshold: float | None, rules: Rules) -> Leftover:
         """In units of their own size; those beyond `threshold` do not count."""
+        standardize = bool(rules.band.standardize)
         outputs = Affine.of(y, active=standardize)
         residuals = _without_rounding(y - predictions, y) / outputs.scale
         inliers = _inliers(residuals, threshold)

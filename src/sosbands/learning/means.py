@@ -83,11 +83,10 @@ def given_mean(
     """Any regressor: cross-fitted, then fitted to all rows; a frozen one predicts as it is."""
     if isinstance(estimator, FrozenEstimator):
         return OutOfSample(Mean(estimator, False), checked_prediction(estimator, X))
-    with progress.phase("mean", len(folds) + 1):
-        model, predictions = cross_fitted(
-            estimator, X, y, folds=folds, n_jobs=n_jobs, progress=progress
-        )
-    return OutOfSample(Mean(model, False), predictions)
+    made = cross_fitted(
+        estimator, X, y, folds=folds, n_jobs=n_jobs, progress=progress, phase="mean"
+    )
+    return OutOfSample(Mean(made[0], False), made[1])
 
 
 def cross_fitted(
@@ -97,7 +96,8 @@ def cross_fitted(
     *,
     folds: Folds,
     n_jobs: int | None,
-    progress: Progress = SILENT,
+    progress: Progress,
+    phase: str,
 ) -> tuple[Any, Array]:
     """A model of all rows, and what models that did not see a row predict for it.
 
@@ -106,11 +106,12 @@ def cross_fitted(
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     parts = parallel(delayed(_fold_predictions)(estimator, X, y, *fold) for fold in folds)
     predictions = np.full(len(y), np.nan)
-    for (_, test), part in zip(folds, parts, strict=True):
-        predictions[test] = part
+    with progress.phase(phase, len(folds) + 1):
+        for (_, test), part in zip(folds, parts, strict=True):
+            predictions[test] = part
+            progress.step()
+        model = clone(estimator).fit(X, y)
         progress.step()
-    model = clone(estimator).fit(X, y)
-    progress.step()
     return model, predictions
 
 
