@@ -19,6 +19,8 @@ _ARRAY_NAME = re.compile(r"[0-9]{1,9}\.npy")
 # of stumps comes to 5, three hundred linear models to 15. Arrays are stored: they claim no more.
 _LARGEST_RATIO, _FREE = 20, 1 << 18
 _LARGEST_MANIFEST = 1 << 24
+# Libraries that are trusted with bytes of a file by name, and what people call them.
+PARSERS = {"catboost": "CatBoost", "lightgbm": "LightGBM", "xgboost": "XGBoost"}
 
 
 class ModelFileError(ValueError):

@@ -7,8 +7,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from sosbands.persistence.archive import ModelFileError, explained, unpacked
+from sosbands.persistence.archive import PARSERS, ModelFileError, explained, unpacked
 from sosbands.persistence.replacing import replacing
+from sosbands.quoting import listed
 
 _FOREIGN = "it is damaged, or was not written by sosbands"
 
@@ -30,7 +31,8 @@ def save(
     model : estimator
         A fitted `BandRegressor`, or a fitted estimator of scikit-learn that can be checked when it
         is loaded: linear models, trees, boosting, neighbours, networks, pipelines of these and the
-        usual transformers.
+        usual transformers. `LGBMRegressor`, `XGBRegressor` and `CatBoostRegressor` are written in
+        the formats of their libraries.
     path : str or path
         By custom it ends in ``.skops``.
     metadata : mapping, optional
@@ -52,7 +54,7 @@ def save(
     """
     from sosbands.persistence.writer import written
 
-    _check_fitted(model)
+    _check_estimator(model, fitted=True)
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist: create it first")
@@ -61,6 +63,28 @@ def save(
     data = written(model, dict(metadata or {}), _names(trusted))
     with replacing(fspath(path)) as temporary:
         Path(temporary).write_bytes(data)
+
+
+def check_savable(model: Any, *, trusted: Iterable[str | type] = ()) -> None:
+    """Raise the error of `save` for what a model is made of, before hours of fitting.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted or not.
+    trusted : iterable of str or type
+        As for `save`.
+
+    Raises
+    ------
+    ModelFileError
+        If the model, or a part of it, cannot be saved. What `fit` decides, such as sparse rows or
+        several outputs, only `save` finds.
+    """
+    from sosbands.persistence.writer import written
+
+    _check_estimator(model, fitted=False)
+    written(model, {}, _names(trusted))
 
 
 def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
@@ -77,6 +101,7 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     trusted : iterable of str or type
         Further types and functions that the file may name, by dotted name. Their modules are
         imported, their code runs and nobody checks what the file says of them: trust the file too.
+        Or ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, whose parsers read the models of theirs.
 
     Returns
     -------
@@ -126,14 +151,15 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
         return unpacked(data).manifest
 
 
-def _check_fitted(model: Any) -> None:
+def _check_estimator(model: Any, *, fitted: bool) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ModelFileError(f"a fitted estimator is needed, got {model!r}")
+        raise ModelFileError(f"{'a fitted' if fitted else 'an'} estimator is needed, got {model!r}")
     try:
-        check_is_fitted(model)
+        if fitted:
+            check_is_fitted(model)
     except NotFittedError:
         name = type(model).__name__
         raise ModelFileError(f"this {name} is not fitted: call fit before save") from None
@@ -158,9 +184,16 @@ def _minor(text: str) -> tuple[int, int]:
 def _names(trusted: Iterable[str | type]) -> frozenset[str]:
     if isinstance(trusted, str):
         raise ValueError(f"trusted must be a list of dotted names, got the text {trusted!r}")
-    return frozenset(
+    names = frozenset(
         item if isinstance(item, str) else f"{item.__module__}.{item.__name__}" for item in trusted
     )
+    unknown = sorted(name for name in names - PARSERS.keys() if "." not in name)
+    if unknown:
+        raise ValueError(
+            f"trusted names types and functions as in module.Name, or one of the libraries "
+            f"{listed(PARSERS)}, got {listed(unknown)}"
+        )
+    return names
 
 
 def _read(path: str | PathLike[str]) -> bytes:

@@ -51,6 +51,8 @@ class Kind:
     fitted: frozenset[str] | None = None
     # Parameters that a file does not hold: `make` knows them, or only training needs them.
     without: frozenset[str] = frozenset()
+    # The library whose parser reads bytes that nobody can check: it must be trusted by name.
+    parser: str | None = None
 
     @property
     def name(self) -> str:

@@ -36,7 +36,7 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.persistence import band_parts, kinds, trees
+from sosbands.persistence import band_parts, boosters, kinds, trees
 from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
 
 # They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
@@ -123,6 +123,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         *(Kind(_of_sklearn(*name.split(".")), *how) for name, how in _FITTED.items()),
         *(Kind(one, band_parts.part, _NOTHING) for one in _PARTS),
+        *(Kind(one, boosters.booster, _NOTHING, parser=one.library) for one in boosters.STAND_INS),
         *_CHECKED,
     )
 }

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from sosbands.persistence.archive import ModelFileError
+from sosbands.persistence.archive import PARSERS, ModelFileError
 from sosbands.persistence.listed_types import FUNCTIONS, KINDS, SCALARS, TREE
 
 Node: TypeAlias = dict[str, Any]
@@ -87,6 +87,12 @@ def check_names(schema: Node, trusted: frozenset[str]) -> list[str]:
         sparse = any(name.startswith("scipy.sparse.") for name in unstorable)
         advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
         raise ModelFileError(f"it holds what no model file can: {_places(unstorable)}; {advice}")
+    parsers = [PARSERS[name] for name in sorted(refused) if name in PARSERS]
+    if parsers and len(parsers) == len(refused):
+        raise ModelFileError(
+            f"it holds a model of {' and '.join(parsers)}, whose own parser reads its bytes: if "
+            f"you trust whoever made the file, pass trusted={sorted(refused)}"
+        )
     if refused:
         names, advice = _places(refused), _advice(refused)
         raise ModelFileError(f"it names what sosbands does not know: {names}; {advice}")
@@ -108,6 +114,8 @@ def _strangers(value: Any, place: str = "") -> Iterator[tuple[Any, str, str]]:
             yield loader, name, place or "the model"
         if known and loader == "ObjectNode":
             parts = kept_attributes(value)
+            if KINDS[name].parser is not None:
+                yield loader, str(KINDS[name].parser), place or "the model"
         elif loader in RANDOM:
             parts = {}
     for key, item in parts.items():
