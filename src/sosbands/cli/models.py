@@ -1,6 +1,7 @@
 """Models of the command line: made by name, saved and loaded together with their columns."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -11,8 +12,19 @@ from sklearn.pipeline import make_pipeline
 from sosbands.cli.command import METADATA
 from sosbands.cli.table_columns import Columns
 from sosbands.estimator import BandRegressor
-from sosbands.persistence import ModelFileError, describe, load, save
+from sosbands.persistence import ModelFileError, check_savable, describe, load, save
 from sosbands.quoting import quoted
+
+# By library: what keeps it from writing to the terminal and to the working directory, and the other
+# names under which a user may have said how much it writes.
+_QUIET: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
+    "catboost": (
+        {"verbose": False, "allow_writing_files": False},
+        ("logging_level", "metric_period", "silent", "verbose_eval"),
+    ),
+    "lightgbm": ({"verbose": -1}, ("verbosity",)),
+    "xgboost": ({"verbosity": 0}, ()),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +91,32 @@ def make_estimator(path: str | None, seed: int) -> Any:
         raise ValueError(f"--estimator {path} is not a scikit-learn regressor: {quoted(made)}")
     if "random_state" in made.get_params():
         made.set_params(random_state=seed)
+    for part in (made, *made.get_params().values()):
+        _quieten(part)
     return made
 
 
-def fresh_model(columns: Columns, estimator: str | None, **parameters: Any) -> BandRegressor:
-    """A `BandRegressor` that encodes the categories of these columns itself."""
+def _quieten(part: Any) -> None:
+    """Keep a booster from saying more than its user asked for."""
+    settings, others = _QUIET.get(type(part).__module__.partition(".")[0], ({}, ()))
+    if settings and hasattr(part, "fit"):
+        said = {name for name, value in part.get_params().items() if value is not None}
+        if said.isdisjoint(others):
+            part.set_params(**{name: settings[name] for name in settings.keys() - said})
+
+
+def fresh_model(
+    columns: Columns, estimator: str | None, *, trusted: Sequence[str], **parameters: Any
+) -> BandRegressor:
+    """A `BandRegressor` that encodes the categories of these columns itself, and can be saved."""
     encoder = columns.encoder()
     around = make_estimator(estimator, parameters["random_state"])
     if around is not None and encoder is not None:
         around = make_pipeline(encoder, around)
-    return BandRegressor(around, band_transformer=encoder, **parameters)
+    model = BandRegressor(around, band_transformer=encoder, **parameters)
+    with _naming_options():
+        check_savable(model, trusted=trusted)
+    return model
 
 
 def save_model(model: BandRegressor, path: str, *, trusted: Sequence[str], **known: Any) -> None:
@@ -103,5 +131,10 @@ def _naming_options() -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        said = str(error).replace("pass trusted=", "give --trust for each of ")
+        said = re.sub(r"pass trusted=\[(.*?)\]", _as_options, str(error))
         raise ValueError(said) from error
+
+
+def _as_options(match: re.Match[str]) -> str:
+    names = match[1].replace("'", "").split(", ")
+    return "give " + " ".join(f"--trust {name}" for name in names)

@@ -56,9 +56,10 @@ json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a 
 trust_option = option(
     "--trust",
     multiple=True,
-    metavar="TYPE",
+    metavar="NAME",
     callback=_find_own_modules,
-    help="Allow this type in the model file: one that it names, and that you know.",
+    help="Allow this type in the model file, or this library to read its part of it: lightgbm, "
+    "xgboost, catboost.",
 )
 
 

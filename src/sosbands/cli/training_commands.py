@@ -89,6 +89,7 @@ def fit(
     model = fresh_model(
         rows.columns,
         estimator,
+        trusted=trust,
         band=KernelBand(symmetric="auto" if symmetric is None else symmetric),
         calibration=calibration,
         n_jobs=jobs,

@@ -8,6 +8,7 @@ only then.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class StoredBooster(ABC):
 
     library: ClassVar[str]
     regressor: ClassVar[str]
+    # Its beginning and its end: parsers may crash without them.
+    whole: ClassVar[re.Pattern[bytes]]
 
     @classmethod
     def of(cls, model: Any) -> StoredBooster:
@@ -62,7 +65,10 @@ class StoredBooster(ABC):
             made = getattr(import_module(library), self.regressor)(**self.parameters)
             if self.native is not None:
                 content = numbers(self.native, "the bytes of a model", ndim=1, kinds="u")
-                self.read(made, content.tobytes())
+                whole = self.whole.fullmatch(content.tobytes())
+                if whole is None:
+                    raise ValueError("its beginning or its end is missing")
+                self.read(made, whole[0])
         except ImportError as error:
             raise ModelFileError(
                 f"it holds a model of {title} and {library} cannot be imported ({error}): pip "
@@ -91,6 +97,7 @@ class StoredLightGBM(StoredBooster):
     """The text that LightGBM writes, which holds the categories of pandas as well."""
 
     library, regressor = "lightgbm", "LGBMRegressor"
+    whole = re.compile(rb"tree\n.*\nend of trees\n.*\npandas_categorical:[^\n]*\n", re.DOTALL)
 
     @staticmethod
     def write(model: Any) -> bytes:
@@ -111,6 +118,7 @@ class StoredXGBoost(StoredBooster):
     """The UBJSON that XGBoost writes."""
 
     library, regressor = "xgboost", "XGBRegressor"
+    whole = re.compile(rb"\{.{9}learner.*version\[.{4,40}\}", re.DOTALL)
 
     @staticmethod
     def write(model: Any) -> bytes:
@@ -129,6 +137,7 @@ class StoredCatBoost(StoredBooster):
     """The cbm format of CatBoost."""
 
     library, regressor = "catboost", "CatBoostRegressor"
+    whole = re.compile(rb"CBM1.{8,}", re.DOTALL)  # the size of the trees, the trees, the rest
 
     @staticmethod
     def write(model: Any) -> bytes:
@@ -141,6 +150,8 @@ class StoredCatBoost(StoredBooster):
     @staticmethod
     def read(model: Any, content: bytes) -> None:
         """The trees; only `fit` counts the columns by itself."""
+        if len(content) < 8 + int.from_bytes(content[4:8], "little"):
+            raise ValueError("its end is missing")
         model.load_model(blob=content)
         model._n_features_in = len(model.feature_names_)
 

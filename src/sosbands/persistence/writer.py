@@ -42,10 +42,11 @@ def written(model: Any, metadata: dict[str, Any], trusted: frozenset[str]) -> by
             schema, files = _renumbered(parsed(dumped.read("schema.json")))
             arrays = {new: dumped.read(old) for old, new in files.items()}
         foreign = check_names(schema, trusted)
+    parsers = [name for name in foreign if name in PARSERS]
     manifest = {
         "format_version": FORMAT,
         "model": f"{type(model).__module__}.{type(model).__qualname__}",
-        "versions": {package: version(package) for package in _PACKAGES},
+        "versions": {name: version(name) for name in (*_PACKAGES, *parsers)},
         "foreign_types": foreign,
         "metadata": metadata,
     }
