@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numerics test-browser statistical fuzz-files bench bench-full paper paper-full \
+.PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-full paper paper-full \
 	real docs lint format clean
 
 help: ## list the targets
@@ -26,6 +26,11 @@ test-numerics: export OMP_NUM_THREADS := 1
 test-numerics: export OPENBLAS_NUM_THREADS := 1
 test-numerics: $(VENV)/.stamp-test ## the same answer whatever the order, the units and the processor
 	$(BIN)/python -m pytest -n 2 tests/numerics $(ARGS)
+
+test-interop: export OMP_NUM_THREADS := 1
+test-interop: export OPENBLAS_NUM_THREADS := 1
+test-interop: $(VENV)/.stamp-interop ## bands around LightGBM, XGBoost and CatBoost
+	$(BIN)/python -m pytest tests/interop $(ARGS)
 
 # The browser is looked for first, so that nothing is touched if it is absent.
 test-browser: export OMP_NUM_THREADS := 1
@@ -88,8 +93,9 @@ $(VENV)/.stamp-test: REQUIREMENT = .[test]
 $(VENV)/.stamp-lint: REQUIREMENT = .[lint]
 $(VENV)/.stamp-bench: REQUIREMENT = .[sdp,jax,bench]
 $(VENV)/.stamp-browser: REQUIREMENT = .[browser]
+$(VENV)/.stamp-interop: REQUIREMENT = .[interop]
 $(VENV)/.stamp-docs: REQUIREMENT = .[docs]
 $(VENV)/.stamp-base $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench \
-		$(VENV)/.stamp-browser $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
+		$(VENV)/.stamp-browser $(VENV)/.stamp-interop $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) -e "$(REQUIREMENT)"
 	touch $@

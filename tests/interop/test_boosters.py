@@ -27,7 +27,8 @@ from sosbands.cli import commands
 from sosbands.persistence import ModelFileError, archive, check_savable, describe
 
 BOOSTERS = {
-    # One thread each: two that wait for each other cost far more. A tuple: scikit-learn cannot clone a CatBoost that holds a list.
+    # One thread each: two that wait for each other cost far more. A tuple of columns: scikit-learn
+    # cannot clone a CatBoost that holds a list.
     "catboost": CatBoostRegressor(
         iterations=20,
         verbose=False,
