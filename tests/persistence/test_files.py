@@ -54,7 +54,7 @@ import sosbands
 from sosbands import BandRegressor, Newton
 from sosbands.core.features import factorize
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.persistence import ModelFileError, describe, files, listed_types
+from sosbands.persistence import ModelFileError, check_savable, describe, files, listed_types
 from tests.regressors import regressor
 
 FIXTURE = Path(__file__).parent / "data"
@@ -428,6 +428,22 @@ def test_only_fitted_estimators_are_saved(tmp_path):
 def test_a_text_as_trusted_is_refused(tmp_path):
     with pytest.raises(ValueError, match="list of dotted names"):
         sosbands.load(FIXTURE / "version-1.skops", trusted="os.system")
+
+
+def test_an_unknown_name_as_trusted_is_refused():
+    with pytest.raises(
+        ValueError, match=r"libraries 'catboost', 'lightgbm', 'xgboost', got 'lgbm'$"
+    ):
+        sosbands.load(FIXTURE / "version-1.skops", trusted=["lgbm"])
+
+
+def test_what_cannot_be_saved_is_said_before_fitting():
+    check_savable(band(make_pipeline(StandardScaler(), Ridge())))
+    check_savable(band(SVR()), trusted=[SVR])
+    with pytest.raises(ModelFileError, match=r"this BandRegressor cannot be saved: .*SVR \(in est"):
+        check_savable(band(make_pipeline(StandardScaler(), SVR())))
+    with pytest.raises(ModelFileError, match="an estimator is needed, got 3"):
+        check_savable(3)
 
 
 def test_metadata_is_described_without_the_model(tmp_path):

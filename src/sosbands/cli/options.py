@@ -48,7 +48,7 @@ estimator_option = option(
     metavar="IMPORT",
     show_default="a kernel mean",
     callback=_find_own_modules,
-    help="The model to put intervals around, such as lightgbm.LGBMRegressor or own_module:make_model.",
+    help="The model inside, such as lightgbm.LGBMRegressor or own_module:make_model.",
 )
 seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
 jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
