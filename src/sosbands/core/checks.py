@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sosbands.core.kernels import Kernel
-from sosbands.types import Array
+from sosbands.types import Array, Mask
 
 # Sizes of numbers whose fourth powers neither overflow nor underflow.
 SMALLEST, LARGEST = 1e-60, 1e60
+# Positive weights of rows are no less than this share of their mean; not measured.
+_LEAST_WEIGHT = 1e-6
 
 
 def checked_array(name: str, values: ArrayLike, *, ndim: int) -> Array:
@@ -117,6 +119,18 @@ def checked_mean(
 def zero_mean(X: Array) -> Array:
     """The mean at new points where y holds residuals."""
     return np.zeros(len(X))
+
+
+def checked_weights(name: str, weights: ArrayLike, n: int) -> tuple[Mask, Array]:
+    """Which of n rows have a positive weight, and these weights, which are 1 on average."""
+    w = checked_array(name, weights, ndim=1)
+    if len(w) != n:
+        raise ValueError(f"{name} must have shape ({n},), one for each row, got {w.shape}")
+    if w.min() < 0 or not w.any():
+        raise ValueError(f"{name} must be ≥ 0, and some > 0, got {w.min():g} to {w.max():g}")
+    kept = w > 0
+    shares = w[kept] / w.max()  # whose sum does not overflow
+    return kept, np.maximum(shares / shares.mean(), _LEAST_WEIGHT)
 
 
 def checked_landmarks(landmarks: Array, X: Array) -> Array:

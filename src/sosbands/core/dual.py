@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from sosbands.core.problem import BandProblem, Basis
+from sosbands.core.features import Basis
+from sosbands.core.problem import BandProblem
 from sosbands.types import Array
 
 
@@ -46,7 +47,7 @@ def shrunk(
         rows = part.rows
         stacked = np.vstack(
             [
-                np.sqrt(problem.width_weight / problem.n) * rows,
+                np.sqrt(problem.width_weight / problem.total_weight) * rows,
                 np.sqrt(problem.trace_penalty) * np.eye(rows.shape[1]),
             ]
         )
@@ -65,5 +66,5 @@ def width_cost(problem: BandProblem, rows: Array) -> Array:
     """λ₁I + (b/n)ΦᵀΦ."""
     cost = problem.trace_penalty * np.eye(rows.shape[1])
     if problem.width_weight:
-        cost += problem.width_weight / problem.n * (rows.T @ rows)
+        cost += problem.width_weight / problem.total_weight * (rows.T @ rows)
     return cost

@@ -95,11 +95,47 @@ class FeatureRows:
             self.features, self.rows[rows], self.squared_norms[rows], self.trace_residual
         )
 
+    def times(self, factors: Array) -> FeatureRows:
+        """The features of every row times a number."""
+        return replace(
+            self, rows=factors[:, None] * self.rows, squared_norms=factors**2 * self.squared_norms
+        )
+
     def first(self, count: int) -> FeatureRows:
         """The first features alone: those that say most."""
         features = replace(self.features, whitening=self.features.whitening[:, :count])
         rows = np.ascontiguousarray(self.rows[:, :count])
         return FeatureRows(features, rows, _norms(rows), self.trace_residual)
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Features of the mean (None if it is given) and of each side of the band."""
+
+    mean: FeatureRows | None
+    scales: tuple[FeatureRows, ...]
+
+    @property
+    def trace_residual(self) -> float:
+        """Largest fraction of a kernel's trace that its features leave out."""
+        return max(part.trace_residual for part in (self.mean, *self.scales) if part is not None)
+
+    def take(self, rows: Indices) -> Basis:
+        """The features of some of the rows; sides that share theirs go on sharing them."""
+        taken = {id(side): side.take(rows) for side in self.scales}
+        mean = None if self.mean is None else self.mean.take(rows)
+        return Basis(mean, tuple(taken[id(side)] for side in self.scales))
+
+    def first(self, count: int) -> Basis:
+        """With the first features of each side alone."""
+        made = {id(side): side.first(count) for side in self.scales}
+        return Basis(self.mean, tuple(made[id(side)] for side in self.scales))
+
+    def times(self, mean_factors: Array, factors: Array) -> Basis:
+        """With the features of every row times a number, one for the mean and one for the sides."""
+        made = {id(side): side.times(factors) for side in self.scales}
+        mean = None if self.mean is None else self.mean.times(mean_factors)
+        return Basis(mean, tuple(made[id(side)] for side in self.scales))
 
 
 def factorize(

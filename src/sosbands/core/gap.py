@@ -63,7 +63,7 @@ def mean_excess(problem: BandProblem, fit: Fit, multipliers: Array, theta: float
     mean, z, r, a = fit.point.basis.mean, fit.point.z, fit.residuals, problem.mean_weight
     if mean is None or z is None:
         return 0.0
-    weights = np.full(problem.n, a / problem.n)
+    weights = np.full(problem.n, a / problem.total_weight)
     pull = weights * r
     if problem.symmetric:
         weights = weights + multipliers[0]

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sosbands.core.problem import BandProblem, Basis
+from sosbands.core.features import Basis
+from sosbands.core.problem import BandProblem
 from sosbands.types import Array
 
 # A band around residuals of less than this fraction of mean(y²) counts as 0: its gap is absolute.
@@ -120,8 +121,8 @@ def _value(problem: BandProblem, fit: Fit, trace: Array, squared: Array) -> Valu
         hinge = problem.multiplier_bound * float(missed.sum())
     penalty = problem.trace_penalty * trace.sum() + problem.ridge_penalty * squared.sum()
     return Value(
-        fit=problem.mean_weight / problem.n * float(fit.residuals @ fit.residuals),
-        width=problem.width_weight / problem.n * float(fit.scales.sum()),
+        fit=problem.mean_weight / problem.total_weight * float(fit.residuals @ fit.residuals),
+        width=problem.width_weight / problem.total_weight * float(fit.scales.sum()),
         penalty=float(penalty),
         hinge=hinge,
     )
@@ -214,7 +215,10 @@ def uncoverable(problem: BandProblem, basis: Basis) -> bool:
     if problem.soft:
         return False
     for side, sign in zip(basis.scales, (-1.0, 1.0), strict=False):
-        blank = side.squared_norms <= 1e-12 * max(float(side.squared_norms.max()), 1e-300)
+        norms = side.squared_norms
+        if problem.row_weights is not None:  # a small weight is no blank row
+            norms = norms / problem.row_weights
+        blank = norms <= 1e-12 * max(float(norms.max()), 1e-300)
         y = problem.targets[blank]
         needed = np.abs(y) if problem.symmetric else sign * y
         if np.any(needed > 0) or (basis.mean is not None and len(y)):

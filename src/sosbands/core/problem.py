@@ -8,6 +8,11 @@ Symmetric band (Theorem 2 of the paper, τ = 1), with rᵢ = yᵢ − m(xᵢ):
 Two-sided band: f_low(xᵢ) ≥ −rᵢ and f_up(xᵢ) ≥ rᵢ, penalties and widths summed over the sides.
 Soft band (τ < 1): the constraints become C Σ max(requirementᵢ − f(xᵢ), 0) in the objective, with
 C = b / (n(1 − τ)), twice that per side for a two-sided band.
+
+Rows of weight wᵢ count wᵢ times: in the sums wᵢ stands before the terms of row i, and Σ wᵢ for n.
+What a hard band has to cover stays the same. Such a problem is one without weights whose row i has
+the features √wᵢ φ(xᵢ) and demands wᵢ times as much: `basis` and `targets` hold these, so that
+nobody else has to know of weights. The multiplier of row i is then Γᵢ / wᵢ.
 """
 
 from __future__ import annotations
@@ -29,8 +34,10 @@ from sosbands.core.checks import (
     checked_number,
     checked_rows,
     checked_scale_kernels,
+    checked_weights,
 )
 from sosbands.core.features import (
+    Basis,
     FeatureRows,
     factorize,
     full_features,
@@ -39,30 +46,6 @@ from sosbands.core.features import (
 )
 from sosbands.core.kernels import Kernel
 from sosbands.types import Array, Indices
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """Features of the mean (None if it is given) and of each side of the band."""
-
-    mean: FeatureRows | None
-    scales: tuple[FeatureRows, ...]
-
-    @property
-    def trace_residual(self) -> float:
-        """Largest fraction of a kernel's trace that its features leave out."""
-        return max(part.trace_residual for part in (self.mean, *self.scales) if part is not None)
-
-    def take(self, rows: Indices) -> Basis:
-        """The features of some of the rows; sides that share theirs go on sharing them."""
-        taken = {id(side): side.take(rows) for side in self.scales}
-        mean = None if self.mean is None else self.mean.take(rows)
-        return Basis(mean, tuple(taken[id(side)] for side in self.scales))
-
-    def first(self, count: int) -> Basis:
-        """With the first features of each side alone."""
-        made = {id(side): side.first(count) for side in self.scales}
-        return Basis(self.mean, tuple(made[id(side)] for side in self.scales))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +83,9 @@ class BandProblem:
         Largest number of features per kernel.
     landmarks : array of shape (r, d), optional
         Points that span the features, instead of pivots chosen among the rows.
+    row_weights : array of shape (n,), optional
+        w ≥ 0, how much each row counts; rows of weight 0 are left out. Kept divided by their mean,
+        and not below a millionth of it.
 
     Attributes
     ----------
@@ -108,7 +94,8 @@ class BandProblem:
     mean_values, mean_function : array of shape (n,) or None, callable or None
         The given mean at the rows of X, and at new points.
     shared_basis : Basis or None
-        Features that another problem with these rows made, for `subset` and `variant`.
+        Features without weights that another problem with these rows made, for `subset` and
+        `variant`.
     """
 
     X: Array
@@ -126,6 +113,7 @@ class BandProblem:
     feature_tol: float = 1e-10
     max_rank: int | None = None
     landmarks: Array | None = None
+    row_weights: Array | None = None
     shared_basis: Basis | None = None
 
     @classmethod
@@ -147,6 +135,7 @@ class BandProblem:
         feature_tol: float = 1e-10,
         max_rank: int | None = None,
         landmarks: Array | None = None,
+        row_weights: Array | None = None,
     ) -> BandProblem:
         """State a band problem; impossible ones are refused here."""
         X, y = checked_rows(X, y)
@@ -155,6 +144,9 @@ class BandProblem:
         for kernel in kernels if mean_kernel is None else (*kernels, mean_kernel):
             kernel.check_inputs(X)
         values, function = checked_mean(mean, X, joint=joint)
+        if row_weights is not None:
+            kept, row_weights = checked_weights("row_weights", row_weights, len(y))
+            X, y, values = X[kept], y[kept], None if values is None else values[kept]
         return cls(
             X=X,
             y=y,
@@ -171,6 +163,7 @@ class BandProblem:
             feature_tol=feature_tol,
             max_rank=max_rank,
             landmarks=None if landmarks is None else checked_landmarks(landmarks, X),
+            row_weights=row_weights,
         )
 
     def __post_init__(self) -> None:
@@ -186,6 +179,11 @@ class BandProblem:
             raise ValueError(
                 f"training_coverage={self.training_coverage!r} < 1 (a soft band) needs "
                 "width_weight > 0, got 0: set width_weight, or training_coverage=1"
+            )
+        if self.row_weights is not None and not self.symmetric and self.mean_weight:
+            raise ValueError(
+                f"row_weights and mean_weight={self.mean_weight!r} > 0 need a symmetric band: set "
+                "mean_weight=0, or symmetric=True"
             )
         if not 0 < self.feature_tol < 1:
             raise ValueError(f"feature_tol must be in (0, 1), got {self.feature_tol!r}")
@@ -212,6 +210,11 @@ class BandProblem:
         return len(self.y)
 
     @property
+    def total_weight(self) -> float:
+        """What sums over the rows are divided by: n without weights."""
+        return self.n if self.row_weights is None else float(self.row_weights.sum())
+
+    @property
     def symmetric(self) -> bool:
         """Whether one f bounds rᵢ² (True) or f_low and f_up bound ∓rᵢ."""
         return len(self.scale_kernels) == 1
@@ -231,19 +234,39 @@ class BandProblem:
         """C, the price of a missed row and the upper end of the dual box; infinite for τ = 1."""
         if not self.soft:
             return np.inf
-        return self.sides * self.width_weight / (self.n * (1 - self.training_coverage))
+        return self.sides * self.width_weight / (self.total_weight * (1 - self.training_coverage))
 
     @cached_property
-    def targets(self) -> Array:
-        """What the mean is subtracted from: y for a joint mean, y − mean for a given one."""
+    def residuals(self) -> Array:
+        """What a mean leaves to cover: y for a joint mean, y − mean for a given one."""
         return self.y if self.mean_values is None else self.y - self.mean_values
 
     @cached_property
+    def targets(self) -> Array:
+        """The same times √w, whose squares are demanded, or times w for a two-sided band."""
+        return self.residuals if self._roots is None else self._roots * self.residuals
+
+    @property
+    def _roots(self) -> Array | None:
+        """The factors of residuals and mean."""
+        w = self.row_weights
+        return np.sqrt(w) if w is not None and self.symmetric else w
+
+    @cached_property
     def basis(self) -> Basis:
-        """Low-rank features of all rows, exact to `feature_tol`; computed once."""
+        """Low-rank features of all rows, exact to `feature_tol`, times √w; computed once."""
+        return self._weighted(self._plain_basis)
+
+    @cached_property
+    def _plain_basis(self) -> Basis:
         return (
             self._made_basis(self._few_features) if self.shared_basis is None else self.shared_basis
         )
+
+    def _weighted(self, basis: Basis) -> Basis:
+        if self.row_weights is None or self._roots is None:
+            return basis
+        return basis.times(self._roots, np.sqrt(self.row_weights))
 
     @cached_property
     def full_basis(self) -> Basis:
@@ -253,7 +276,7 @@ class BandProblem:
                 "SDP and Accelerated work with all n features: state the problem without max_rank "
                 "and landmarks, or use Newton"
             )
-        return self._made_basis(lambda kernel: full_features(kernel, self.X))
+        return self._weighted(self._made_basis(lambda kernel: full_features(kernel, self.X)))
 
     def owns(self, basis: Basis) -> bool:
         """Whether a basis is this problem's `basis` or `full_basis`, without computing either."""
@@ -266,28 +289,32 @@ class BandProblem:
         problems need no factorisation of their own.
         """
         values = None if self.mean_values is None else self.mean_values[rows]
-        shared = self.basis.take(rows)
         return replace(
-            self, X=self.X[rows], y=self.y[rows], mean_values=values, shared_basis=shared
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            mean_values=values,
+            row_weights=None if self.row_weights is None else self.row_weights[rows],
+            shared_basis=self._plain_basis.take(rows),
         )
 
     def coarse(self, rows: Indices, features: int) -> BandProblem:
         """The same problem on some of its rows, with the first features of each side alone."""
         part = self.subset(rows)
-        return replace(part, shared_basis=part.basis.first(features))
+        return replace(part, shared_basis=part._plain_basis.first(features))
 
     def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
         """The same rows and kernel with other weights or sides, sharing this one's features.
 
         `weights` are fields such as `width_weight` or `training_coverage`.
         """
-        kernels, scales = self.scale_kernels, self.basis.scales
+        kernels, scales = self.scale_kernels, self._plain_basis.scales
         if symmetric is not None and symmetric != self.symmetric:
             if len(set(kernels)) > 1:
                 raise ValueError("each side has a kernel of its own: state the problem anew")
             sides = 1 if symmetric else 2
             kernels, scales = kernels[:1] * sides, scales[:1] * sides
-        shared = Basis(self.basis.mean, scales)
+        shared = Basis(self._plain_basis.mean, scales)
         return replace(self, scale_kernels=kernels, shared_basis=shared, **weights)  # type: ignore[arg-type]
 
     def _few_features(self, kernel: Kernel) -> FeatureRows:

@@ -105,7 +105,7 @@ def _held_out(
 ) -> tuple[Array, Array, Solution]:
     """Residuals and scales of held-out rows, and the solution they come from."""
     solution = solver.solve(problem.subset(train))
-    residuals = problem.targets[test]
+    residuals = problem.residuals[test]
     if problem.mean_kernel is not None:
         residuals = residuals - solution.mean(problem.X[test])
     return residuals, solution.scale(problem.X[test]), solution

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sosbands import BandProblem, Gaussian, Newton, Solver, Status
+from sosbands.core.features import Basis
 from sosbands.core.primal import Point, evaluate
-from sosbands.core.problem import Basis
 from sosbands.core.solvers.base import Candidate
 from sosbands.datasets import case
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from sosbands.core.checks import check_count, number
+from sosbands.core.features import Basis
 from sosbands.core.primal import Point, uncoverable
-from sosbands.core.problem import BandProblem, Basis
+from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.ascent import AscentState, StepRules, compiled, problem_data, start
 from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.extras import import_jax, import_optax

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sosbands.core.problem import BandProblem, Basis
+from sosbands.core.features import Basis
+from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.extras import import_jax, import_optax
 
 
@@ -269,7 +270,7 @@ def double_precision() -> AbstractContextManager[Any]:
 
 def problem_data(problem: BandProblem, basis: Basis) -> ProblemData:
     """The numbers of a problem on the device that JAX chooses."""
-    n = problem.n
+    n, total = problem.n, problem.total_weight
     gram, values, vectors = np.zeros((n, n)), np.zeros(n), np.zeros((n, n))
     if basis.mean is not None:
         gram = basis.mean.rows @ basis.mean.rows.T
@@ -283,8 +284,8 @@ def problem_data(problem: BandProblem, basis: Basis) -> ProblemData:
         mean_values=np.maximum(values, 0.0),
         mean_vectors=vectors,
         bound=np.float64(problem.mean_bound if basis.mean is not None else 0.0),
-        fit=np.float64(problem.mean_weight / n),
-        width=np.float64(problem.width_weight / n),
+        fit=np.float64(problem.mean_weight / total),
+        width=np.float64(problem.width_weight / total),
         trace=np.float64(problem.trace_penalty),
         ridge=np.float64(problem.ridge_penalty),
         upper=np.float64(problem.multiplier_bound),

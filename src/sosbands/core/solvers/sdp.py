@@ -16,8 +16,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sosbands.core.dual import shrunk
+from sosbands.core.features import Basis
 from sosbands.core.primal import Point, evaluate
-from sosbands.core.problem import BandProblem, Basis
+from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.extras import import_cvxpy
 from sosbands.core.solvers.solution import Status
@@ -166,12 +167,14 @@ class Program:
         constraints = [] if ball is None else [ball]
         terms: list[Any] = []  # a term of weight 0 would still cost the backend its variables
         if problem.mean_weight:
-            terms.append(problem.mean_weight * units.fit / problem.n * cp.sum_squares(residuals))
+            terms.append(
+                problem.mean_weight * units.fit / problem.total_weight * cp.sum_squares(residuals)
+            )
         matrices, coverage = [], []
         for side, part in enumerate(basis.scales):
             matrix = cp.Variable((problem.n, problem.n), PSD=True)
             f, trace = _scale_part(matrix, part.rows, form)
-            terms.append(problem.width_weight / problem.n * cp.sum(f))
+            terms.append(problem.width_weight / problem.total_weight * cp.sum(f))
             terms.append(problem.trace_penalty * trace)
             if problem.ridge_penalty:
                 squared, definitions = _squared_norm(matrix, part.rows, form)

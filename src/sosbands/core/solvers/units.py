@@ -82,8 +82,8 @@ class Normalised:
             mean_rows=mean_rows,
             mean_back=mean_back,
             bound=problem.mean_bound * mean_back.kappa**2 / t**2,
-            fit_weight=problem.mean_weight * (t / sided) / problem.n,
-            width_weight=problem.width_weight / problem.n,
+            fit_weight=problem.mean_weight * (t / sided) / problem.total_weight,
+            width_weight=problem.width_weight / problem.total_weight,
             upper=problem.multiplier_bound,
             scales=tuple(scales),
         )
