@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sosbands.learning.score_tuning import tune_score
     from sosbands.persistence import load, save
     from sosbands.plotting import BandDisplay, CoverageDisplay, TuningDisplay
+    from sosbands.scoring import coverage_scorer, interval_scorer
 
 # Where each public name lives; modules are imported when a name is first used (PEP 562).
 _HOMES = {
@@ -44,6 +45,8 @@ _HOMES = {
     "Solution": "sosbands.core.solvers",
     "Solver": "sosbands.core.solvers",
     "Status": "sosbands.core.solvers",
+    "coverage_scorer": "sosbands.scoring",
+    "interval_scorer": "sosbands.scoring",
     "load": "sosbands.persistence",
     "save": "sosbands.persistence",
     "tune_score": "sosbands.learning.score_tuning",
@@ -68,6 +71,8 @@ __all__ = [
     "Solver",
     "Status",
     "TuningDisplay",
+    "coverage_scorer",
+    "interval_scorer",
     "load",
     "save",
     "tune_score",

@@ -40,7 +40,13 @@ _MEDIAN_ROWS = 1000
 _JITTER = 1e-10
 
 
-def hsic(u: ArrayLike, v: ArrayLike, *, kernel: Literal["energy", "gaussian"] = "energy") -> float:
+def hsic(
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    kernel: Literal["energy", "gaussian"] = "energy",
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """HSIC(u, v) = tr(KHLH)/n², the V-statistic of Proposition 4.
 
     Parameters
@@ -53,6 +59,8 @@ def hsic(u: ArrayLike, v: ArrayLike, *, kernel: Literal["energy", "gaussian"] = 
         k(x, x′) = exp(−(x − x′)²/(2h²)), h the median distance between two different values of the
         sample (of 1000 evenly spaced order statistics of a larger one): bounded by M_k = 1,
         scale-free, and O(n²) in time though not in memory.
+    sample_weight : array-like of shape (n,), optional
+        w ≥ 0: a pair counts as if it occurred w times. The h of "gaussian" does not see it.
 
     Returns
     -------
@@ -70,12 +78,15 @@ def hsic(u: ArrayLike, v: ArrayLike, *, kernel: Literal["energy", "gaussian"] = 
     (u, scale_u), (v, scale_v) = _paired_samples(u, v)
     if scale_u == 0 or scale_v == 0:
         return 0.0
+    w = _weights(sample_weight, len(u))
     if kernel == "gaussian":
-        return pairwise_hsic(u, v, _gaussian(u), _gaussian(v))
-    return _unit_hsic(u, v) * scale_u * scale_v
+        return pairwise_hsic(u, v, _gaussian(u), _gaussian(v), w)
+    return _unit_hsic(u, v, w) * scale_u * scale_v
 
 
-def distance_correlation(u: ArrayLike, v: ArrayLike) -> float:
+def distance_correlation(
+    u: ArrayLike, v: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
     """dCor(u, v) = √(HSIC(u, v) / √(HSIC(u, u) HSIC(v, v))) with the energy kernel.
 
     It does not change with the location or the scale of u or of v.
@@ -84,6 +95,8 @@ def distance_correlation(u: ArrayLike, v: ArrayLike) -> float:
     ----------
     u, v : array-like of shape (n,)
         Paired samples.
+    sample_weight : array-like of shape (n,), optional
+        w ≥ 0: a pair counts as if it occurred w times.
 
     Returns
     -------
@@ -93,8 +106,9 @@ def distance_correlation(u: ArrayLike, v: ArrayLike) -> float:
     (u, scale_u), (v, scale_v) = _paired_samples(u, v)
     if scale_u == 0 or scale_v == 0:
         return 0.0
-    ratio = _unit_hsic(u, v) / np.sqrt(_unit_hsic(u, u) * _unit_hsic(v, v))
-    return float(min(np.sqrt(ratio), 1.0))
+    w = _weights(sample_weight, len(u))
+    own = _unit_hsic(u, u, w) * _unit_hsic(v, v, w)
+    return float(min(np.sqrt(_unit_hsic(u, v, w) / np.sqrt(own)), 1.0)) if own > 0 else 0.0
 
 
 def mutual_information(
@@ -141,41 +155,52 @@ def mutual_information(
     return max(_kraskov(_scaled_columns(x, rng), _scaled_columns(s, rng), n_neighbors), 0.0)
 
 
-def pairwise_hsic(u: Array, v: Array, k: Profile, l: Profile) -> float:
-    """ΣᵢⱼK̃ᵢⱼL̃ᵢⱼ/n² with K̃ = HKH, L̃ = HLH, from the n² pairs, a block of rows at a time."""
+def pairwise_hsic(
+    u: Array, v: Array, k: Profile, l: Profile, weights: Array | None = None
+) -> float:
+    """ΣᵢⱼK̃ᵢⱼL̃ᵢⱼ/n² with K̃ = HKH, L̃ = HLH, from the n² pairs, a block of rows at a time.
+
+    With weights that add up to one, wᵢwⱼ instead of 1/n², and H = I − 1wᵀ.
+    """
+
+    def mean(values: Array) -> Array:
+        return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
+
     n = len(u)
     step = max(1, _BLOCK_ENTRIES // n)
     blocks = [slice(start, start + step) for start in range(0, n, step)]
-    means_k = np.concatenate([k(u[rows, None] - u).mean(axis=1) for rows in blocks])
-    means_l = np.concatenate([l(v[rows, None] - v).mean(axis=1) for rows in blocks])
-    centre_k, centre_l = means_k - means_k.mean(), means_l - means_l.mean()
+    means_k = np.concatenate([mean(k(u[rows, None] - u)) for rows in blocks])
+    means_l = np.concatenate([mean(l(v[rows, None] - v)) for rows in blocks])
+    centre_k, centre_l = means_k - mean(means_k), means_l - mean(means_l)
     total = 0.0
     for rows in blocks:
         K = k(u[rows, None] - u) - means_k[rows, None] - centre_k
         L = l(v[rows, None] - v) - means_l[rows, None] - centre_l
-        total += float(np.vdot(K, L))
-    return max(total, 0.0) / n**2
+        total += float(np.vdot(K, L) if weights is None else weights[rows] @ (K * L) @ weights)
+    return max(total, 0.0) / (n**2 if weights is None else 1)
 
 
-def sorted_hsic(u: Array, v: Array) -> float:
+def sorted_hsic(u: Array, v: Array, weights: Array | None = None) -> float:
     """The squared distance covariance of u and v in O(n log n), after Huo and Székely (2016).
 
     For the pairs i < j in the order of u, |vⱼ − vᵢ| = 2(vⱼ − vᵢ)₊ − (vⱼ − vᵢ), so that
 
         ΣᵢⱼAᵢⱼBᵢⱼ = 4 Σ_{i<j} (uⱼ − uᵢ)(vⱼ − vᵢ)₊ − 2n Σᵢ(uᵢ − ū)(vᵢ − v̄).
 
-    Pairs tied in u or in v add nothing, whatever their order.
+    Pairs tied in u or in v add nothing, whatever their order. With weights, wᵢ stands in every sum
+    over i, and their sum for n.
     """
-    n = len(u)
-    u, v = u - u.mean(), v - v.mean()
-    a, b = _distance_sums(u), _distance_sums(v)
-    ab = 4 * _concordant_sum(u, v) - 2 * n * float(u @ v)
-    value = ab / n**2 - 2 * float(a @ b) / n**3 + float(a.sum()) * float(b.sum()) / n**4
+    n, w = (len(u), np.ones(len(u))) if weights is None else (float(weights.sum()), weights)
+    u, v = u - np.sum(w * u) / n, v - np.sum(w * v) / n
+    a, b = _distance_sums(u, w), _distance_sums(v, w)
+    wa, wb = w * a, w * b
+    ab = 4 * _concordant_sum(u, v, w) - 2 * n * float(w * u @ v)
+    value = ab / n**2 - 2 * float(wa @ b) / n**3 + float(wa.sum()) * float(wb.sum()) / n**4
     return max(value, 0.0)
 
 
-def _concordant_sum(u: Array, v: Array) -> float:
-    """Σ_{i<j} (uⱼ − uᵢ)(vⱼ − vᵢ)₊ over the pairs in the order of u.
+def _concordant_sum(u: Array, v: Array, w: Array) -> float:
+    """Σ_{i<j} wᵢwⱼ(uⱼ − uᵢ)(vⱼ − vᵢ)₊ over the pairs in the order of u.
 
     A merge sort read backwards, all blocks of one size at once. A row of the table is a block of
     2ᵗ neighbours in the order of u, sorted by v: prefix sums over its left half meet its right
@@ -188,7 +213,7 @@ def _concordant_sum(u: Array, v: Array) -> float:
     rank[np.argsort(u, kind="stable")] = np.arange(n)
     place = np.concatenate([rank[by_v], np.arange(n, size)]).reshape(1, size)
     table = np.zeros((4, 1, size))
-    table[:, 0, :n] = [np.ones(n), u[by_v], v[by_v], u[by_v] * v[by_v]]
+    table[:, 0, :n] = w[by_v] * [np.ones(n), u[by_v], v[by_v], u[by_v] * v[by_v]]
     total = 0.0
     while size > 1:
         size //= 2
@@ -204,19 +229,38 @@ def _concordant_sum(u: Array, v: Array) -> float:
     return total
 
 
-def _distance_sums(u: Array) -> Array:
-    """Σⱼ|uᵢ − uⱼ| for every i: (2i + 1 − n)uᵢ + Σⱼuⱼ − Σ_{j<i}uⱼ − Σ_{j≤i}uⱼ in sorted order."""
-    n = len(u)
+def _distance_sums(u: Array, w: Array) -> Array:
+    """Σⱼwⱼ|uᵢ − uⱼ| for every i.
+
+    In sorted order, (Σ_{j<i}wⱼ + Σ_{j≤i}wⱼ − Σⱼwⱼ)uᵢ + Σⱼwⱼuⱼ − Σ_{j<i}wⱼuⱼ − Σ_{j≤i}wⱼuⱼ.
+    """
     order = np.argsort(u, kind="stable")
-    ordered = u[order]
-    prefix = np.cumsum(ordered)
-    sums = np.empty(n)
-    sums[order] = (2 * np.arange(n) + 1 - n) * ordered + prefix[-1] - 2 * prefix + ordered
+    share, part = w[order], w[order] * u[order]
+    below, prefix = np.cumsum(share), np.cumsum(part)
+    sums = np.empty(len(u))
+    balance = 2 * below - share - below[-1]
+    sums[order] = balance * u[order] + prefix[-1] - 2 * prefix + part
     return sums
 
 
-def _unit_hsic(u: Array, v: Array) -> float:
-    return pairwise_hsic(u, v, np.abs, np.abs) if len(u) <= _FEW_ROWS else sorted_hsic(u, v)
+def _unit_hsic(u: Array, v: Array, weights: Array | None) -> float:
+    if len(u) <= _FEW_ROWS:
+        return pairwise_hsic(u, v, np.abs, np.abs, weights)
+    return sorted_hsic(u, v, weights)
+
+
+def _weights(sample_weight: ArrayLike | None, n: int) -> Array | None:
+    """Weights that add up to one."""
+    if sample_weight is None:
+        return None
+    w = _sample("sample_weight", sample_weight)
+    if len(w) != n or w.min() < 0 or not w.any():
+        raise ValueError(
+            f"sample_weight must hold {n} numbers ≥ 0, not all 0, got {len(w)} from {w.min():g} "
+            f"to {w.max():g}: give one for each pair"
+        )
+    w = w / w.max()
+    return np.asarray(w / w.sum())
 
 
 def _gaussian(u: Array) -> Profile:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
+from sosbands.learning.fit_parameters import fit_parameters, router
 from sosbands.learning.fitting import (
     Fitted,
     learn_all,
@@ -108,9 +109,9 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
 
     Notes
     -----
-    `fit` takes no ``sample_weight``: weighted training rows would be no harm, but weighted
-    calibration rows change what is guaranteed, and for whom. State such a shift in
-    `conformalize`, with ``weights=``.
+    ``sample_weight`` counts wherever something is learned, and never in the calibration: the
+    guarantee is for rows as they come, without weights. Rows that come from elsewhere than those
+    that calibrate are another matter: `conformalize` with ``weights=``.
 
     Examples
     --------
@@ -179,7 +180,15 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         super().set_params(**params)
         return self
 
-    def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Split, tune, solve, calibrate.
 
         Parameters
@@ -192,6 +201,12 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             part. Each calibration group then counts as one, however many rows it has, and "split"
             guarantees the level for rows of groups that are new; a level of 0.9 needs nine
             calibration groups. "cv+" and "localized" guarantee nothing for new groups.
+        sample_weight : array-like of shape (n,), optional
+            How much each row counts in the mean, the tuning and the band; a row of weight 0 counts
+            nowhere but in the calibration, where all rows count alike.
+        **fit_params
+            Parameters of the estimator's own fit; those with one entry per row are split with the
+            rows. With metadata routing, what the estimator requested.
 
         Returns
         -------
@@ -205,7 +220,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             )
         # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
         fresh = copy(self)
-        certificates = fresh._fit(X, y, groups)
+        certificates = fresh._fit(X, y, groups, sample_weight, fit_params)
         self.__dict__ = fresh.__dict__
         for certificate in certificates:
             for kind, text in status_notes(certificate):
@@ -266,7 +281,18 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         self.calibration_ = self.calibration_.with_rows(self.band_.at(X), y, companion)
         return self
 
-    def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Certificate]:
+    def get_metadata_routing(self) -> Any:
+        """What `fit` uses itself, `groups` and `sample_weight`, and what it passes on."""
+        return router(self)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        groups: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        passed: dict[str, Any],
+    ) -> list[Certificate]:
         """Check, learn, calibrate and record; what proves each band that was learned."""
         learner, kind = self._learner(), calibration_named(self.calibration)
         check_limits(self.y_min, self.y_max)
@@ -274,13 +300,17 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         together = None if groups is None else numbered(groups)
         if together is not None and len(together) != len(y):
             raise ValueError(f"groups must name all {len(y)} rows, got {len(together)} names")
+        told = fit_parameters(self, len(y), sample_weight, passed)
+        learner.rules.check_weights(told.weights)
         if kind is None:
-            fitted = learn_all(learner, X, y, together)
+            fitted = learn_all(learner, X, y, together, told)
         elif kind.by_folds:
-            fitted = learn_by_folds(learner, X, y, together, kind)
+            fitted = learn_by_folds(learner, X, y, together, told, kind=kind)
         else:
             clusters = calibration_of_rows(self.calibration, clusters=together)
-            fitted = learn_split(learner, X, y, together, kind=clusters, size=self.calibration_size)
+            fitted = learn_split(
+                learner, X, y, together, told, kind=clusters, size=self.calibration_size
+            )
         self._record(fitted, learner.seed)
         return fitted.certificates
 

@@ -49,9 +49,11 @@ _LAWS: tuple[tuple[Curve, Curve], ...] = (
 )
 
 
-def coverage(y: ArrayLike, intervals: ArrayLike) -> float | Array:
-    """The share of rows with lower ≤ y ≤ upper, a float."""
-    return _mean(_covered(y, intervals))
+def coverage(
+    y: ArrayLike, intervals: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float | Array:
+    """The share of rows, or of their weights, with lower ≤ y ≤ upper, a float."""
+    return _mean(_covered(y, intervals), sample_weight)
 
 
 def mean_width(intervals: ArrayLike) -> float | Array:
@@ -60,17 +62,23 @@ def mean_width(intervals: ArrayLike) -> float | Array:
     return _mean(upper - lower)
 
 
-def interval_score(y: ArrayLike, intervals: ArrayLike, level: ArrayLike) -> float | Array:
+def interval_score(
+    y: ArrayLike,
+    intervals: ArrayLike,
+    level: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float | Array:
     """The mean of (u − l) + (2/α)(l − y)₊ + (2/α)(y − u)₊, α = 1 − level, a float (Winkler, 1972).
 
     Smaller is better; the conditional quantiles of levels α/2 and 1 − α/2 are best. `level` is a
-    number in (0, 1), or k of them.
+    number in (0, 1), or k of them. The mean may be weighted.
     """
     lower, upper = _bounds(intervals)
     p = _levels(level, lower)
     t = _outputs(y, lower)
     misses = np.maximum(lower - t, 0) + np.maximum(t - upper, 0)
-    return _mean(upper - lower + 2 / (1 - p) * misses)
+    return _mean(upper - lower + 2 / (1 - p) * misses, sample_weight)
 
 
 def r2_sqi(
@@ -318,6 +326,8 @@ def _each(metric: Callable[..., float], *arrays: Array | Mask) -> float | Array:
     return np.array([metric(*(a[..., j] for a in arrays)) for j in range(arrays[0].shape[1])])
 
 
-def _mean(values: ArrayLike) -> float | Array:
-    mean: Array = np.asarray(values, dtype=np.float64).mean(axis=0)
+def _mean(values: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
+    rows = np.asarray(values, dtype=np.float64)
+    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    mean: Array = np.asarray(rows.mean(axis=0) if w is None else np.average(rows, 0, w))
     return float(mean) if mean.ndim == 0 else mean

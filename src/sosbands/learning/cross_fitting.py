@@ -34,10 +34,14 @@ _TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Out-of-fold residuals yᵢ − m(xᵢ) and scales: √f, or f_low and f_up, of shape (n[, 2])."""
+    """Out-of-fold residuals yᵢ − m(xᵢ) and scales: √f, or f_low and f_up, of shape (n[, 2]).
+
+    Rows may have weights.
+    """
 
     residuals: Array
     scales: Array
+    weights: Array | None = None
 
     def dependence(self, criterion: str, *, power: int = 1) -> float:
         """How strongly the size of the residual depends on the scale.
@@ -50,12 +54,13 @@ class CrossFit:
         """
         sizes = np.abs(self.residuals) ** power
         widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
-        return dependence(criterion, sizes, widths**power)
+        return dependence(criterion, sizes, widths**power, self.weights)
 
     def without(self, part: int) -> CrossFit:
         """Without every tenth row, from that one on."""
         kept = np.arange(len(self.residuals)) % _PARTS != part
-        return CrossFit(self.residuals[kept], self.scales[kept])
+        weights = None if self.weights is None else self.weights[kept]
+        return CrossFit(self.residuals[kept], self.scales[kept], weights)
 
     def interval_score(self, level: float = _LEVEL) -> float:
         """Mean interval score of the bands, calibrated by the quantile of their own scores."""
@@ -66,22 +71,30 @@ class CrossFit:
             family = IntervalFamily.around(zero, np.maximum(self.scales, floor))
         else:
             family = IntervalFamily.between(zero, self.scales)
-        q = np.quantile(family.scores(self.residuals), [level])
-        return float(interval_score(self.residuals, family.intervals(q)[:, :, 0], level))
+        q = self._quantiles(family.scores(self.residuals), [level])
+        intervals = family.intervals(q)[:, :, 0]
+        return float(interval_score(self.residuals, intervals, level, sample_weight=self.weights))
 
     def skewness(self) -> float:
         """How far from symmetric r/scale is: |upper + lower − 2 median|/(upper − lower), 80 %."""
         widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
         ratio = self.residuals / np.maximum(widths, 1e-3 * float(widths.mean()) + _TINY)
-        low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
+        low, middle, high = self._quantiles(ratio, [0.1, 0.5, 0.9])
         return float(abs(high + low - 2 * middle) / max(high - low, _TINY))
 
+    def _quantiles(self, values: Array, levels: list[float]) -> Array:
+        if self.weights is None:
+            return np.asarray(np.quantile(values, levels))
+        # Of NumPy's methods this one alone takes weights.
+        return np.asarray(np.quantile(values, levels, weights=self.weights, method="inverted_cdf"))
 
-def dependence(criterion: str, u: Array, v: Array) -> float:
-    """The chosen measure of dependence between two samples."""
+
+def dependence(criterion: str, u: Array, v: Array, weights: Array | None = None) -> float:
+    """The chosen measure of dependence between two samples; mutual information has no weights."""
     if criterion == "mutual_information":
         return mutual_information(u, v, random_state=0)
-    return hsic(u, v) if criterion == "hsic" else distance_correlation(u, v)
+    measure = hsic if criterion == "hsic" else distance_correlation
+    return measure(u, v, sample_weight=weights)
 
 
 def cross_fit(
@@ -97,7 +110,10 @@ def cross_fit(
         for fold, solver in zip(folds, solvers, strict=True)
     )
     residuals, scales, solutions = zip(*parts, strict=True)
-    return CrossFit(np.concatenate(residuals), np.concatenate(scales)), list(solutions)
+    weights = problem.row_weights
+    if weights is not None:
+        weights = np.concatenate([weights[test] for _, test in folds])
+    return CrossFit(np.concatenate(residuals), np.concatenate(scales), weights), list(solutions)
 
 
 def _held_out(

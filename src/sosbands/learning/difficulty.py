@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sosbands.learning.fit_parameters import FitParameters, check_takes_weights
 from sosbands.learning.means import checked_prediction, cross_fitted
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.standardize import Affine
@@ -44,6 +45,7 @@ class Difficulty:
         sizes: Array,
         *,
         folds: Folds,
+        weights: Array | None = None,
         n_jobs: int | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Difficulty, Array]:
@@ -52,8 +54,17 @@ class Difficulty:
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
         roots: Array = np.sqrt(sizes)
         Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
+        if weights is not None:
+            check_takes_weights(model)
         fitted, held_out = cross_fitted(
-            model, Z, roots, folds=folds, n_jobs=n_jobs, progress=progress, phase="difficulty"
+            model,
+            Z,
+            roots,
+            folds=folds,
+            n_jobs=n_jobs,
+            told=FitParameters.of_weights(weights),
+            progress=progress,
+            phase="difficulty",
         )
         held_out = _squared(held_out)
         known = np.isfinite(held_out)

@@ -11,9 +11,11 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import Calibration, Companion
 from sosbands.core.solvers import Certificate, Status
+from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import calibration_split, check_partition, renumbered
 from sosbands.learning.learner import BandLearner, Learned
-from sosbands.types import Array, Indices
+from sosbands.learning.means import OutOfSample
+from sosbands.types import Array, Folds, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,11 @@ class Fitted:
     certificates: list[Certificate]
 
 
-def learn_all(learner: BandLearner, X: Any, y: Array, groups: Indices | None) -> Fitted:
+def learn_all(
+    learner: BandLearner, X: Any, y: Array, groups: Indices | None, told: FitParameters
+) -> Fitted:
     """All rows train, and none calibrates."""
-    learned = learner.learn(X, y, groups)
+    learned = _learned(learner, X, y, groups, told)
     return Fitted(learned, None, len(y), [learned.solution.certificate])
 
 
@@ -47,6 +51,7 @@ def learn_split(
     X: Any,
     y: Array,
     groups: Indices | None,
+    told: FitParameters,
     *,
     kind: type[Calibration],
     size: float | int,
@@ -54,7 +59,7 @@ def learn_split(
     """Some rows train and the others calibrate: a share of them, or a number."""
     train, rest = calibration_split(len(y), size, cv=learner.cv, groups=groups, seed=learner.seed)
     kept = None if groups is None else groups[train]
-    learned = learner.learn(_safe_indexing(X, train), y[train], kept)
+    learned = _learned(learner, _safe_indexing(X, train), y[train], kept, told.take(train))
     companion = Companion() if groups is None else Companion(groups[rest])
     rows = learned.band.at(_safe_indexing(X, rest))
     calibration = kind.of(rows, y[rest], companion, learner.seed)
@@ -62,7 +67,13 @@ def learn_split(
 
 
 def learn_by_folds(
-    learner: BandLearner, X: Any, y: Array, groups: Indices | None, kind: type[Calibration]
+    learner: BandLearner,
+    X: Any,
+    y: Array,
+    groups: Indices | None,
+    told: FitParameters,
+    *,
+    kind: type[Calibration],
 ) -> Fitted:
     """All rows train, and those of each fold calibrate a band that was learned without them.
 
@@ -71,21 +82,43 @@ def learn_by_folds(
     """
     n, folds = len(y), list(learner.folds(X, y, groups))
     check_partition(folds, n)
-    whole, means = learner.means_by_folds(X, y, folds)
+    whole, means = learner.means_by_folds(X, y, folds, told)
     held_out, certificates = [], []
     for k, (train, test) in enumerate(folds):
-        part = learner.part(f"fold {k + 1}/{len(folds)}").learn(
+        part = _learned(
+            learner.part(f"fold {k + 1}/{len(folds)}"),
             _safe_indexing(X, train),
             y[train],
             None if groups is None else groups[train],
+            told.take(train),
             folds=renumbered(folds[:k] + folds[k + 1 :], train, n),
             mean=means[k],
         )
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
         certificates.append(part.solution.certificate)
-    learned = learner.learn(X, y, groups, folds=folds, mean=whole)
+    learned = _learned(learner, X, y, groups, told, folds=folds, mean=whole)
     calibration = kind.of_folds(held_out)
     return Fitted(learned, calibration, n, [learned.solution.certificate, *certificates])
+
+
+def _learned(
+    learner: BandLearner,
+    X: Any,
+    y: Array,
+    groups: Indices | None,
+    told: FitParameters,
+    *,
+    folds: Folds | None = None,
+    mean: OutOfSample | None = None,
+) -> Learned:
+    """A band from the rows that count: those of weight 0 are left out."""
+    counted = told.counted(len(y))
+    if counted is not None:
+        folds = renumbered(folds or learner.folds(X, y, groups), counted, len(y))
+        X, y, told = _safe_indexing(X, counted), y[counted], told.take(counted)
+        groups = None if groups is None else groups[counted]
+        mean = None if mean is None else mean.take(counted)
+    return learner.learn(X, y, groups, told=told, folds=folds, mean=mean)
 
 
 def status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sosbands.core.checks import checked_weights
 from sosbands.learning.gaussian_process import fit_gaussian_process
 from sosbands.learning.parameters import check_lengthscale, check_number, check_switch, seed_of
 from sosbands.learning.standardize import Affine, VaryingInputs
@@ -73,9 +74,17 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.standardize = standardize
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Find the lengthscales and condition on all rows."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the lengthscales and condition on all rows.
+
+        The noise of a row has a variance in proportion to 1/sample_weight; a row of weight 0 is
+        left out.
+        """
         rows, outputs = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        weights = None
+        if sample_weight is not None:
+            kept, weights = checked_weights("sample_weight", sample_weight, len(rows))
+            rows, outputs = rows[kept], outputs[kept]
         check_lengthscale("lengthscale", self.lengthscale, ("likelihood",))
         for name in ("isotropic", "standardize"):
             check_switch(name, getattr(self, name))
@@ -92,6 +101,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._outputs(outputs),
             lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
+            noise_shape=None if weights is None else 1 / weights,
             spread=self._prior_spread(*varying.shape) if known is None else None,
             random_state=self._seed,
         )
@@ -107,7 +117,9 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         rows: Any = validate_data(self, X, dtype=np.float64, reset=False)
         return self._outputs.undo(self.process_.mean(self._inputs(rows)))
 
-    def held_out(self, X: Array, y: Array, folds: Folds | None) -> Array:
+    def held_out(
+        self, X: Array, y: Array, folds: Folds | None, weights: Array | None = None
+    ) -> Array:
         """The means of the training rows without each row, or without its fold; NaN for no fold.
 
         Leaving one row out of a group or a time series hides too little. The lengthscales are those
@@ -121,6 +133,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 Z[train],
                 outputs[train],
                 lengthscale=self.process_.kernel.lengthscale,
+                noise_shape=None if weights is None else 1 / weights[train],
                 random_state=self._seed,
             )
             means[test] = part.mean(Z[test])

@@ -18,6 +18,7 @@ from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
+from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import (
     band_sample,
@@ -46,6 +47,7 @@ from sosbands.types import Array, Folds, Indices
 
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
+NOTHING_TOLD = FitParameters()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,8 @@ class PreparedRows:
     folds : sequence of (train, test)
     mean : OutOfSample
         The mean, and its predictions of these rows.
+    weights : array of shape (n,) or None
+        How much each row counts.
     """
 
     encoding: BandInputs
@@ -89,6 +93,7 @@ class PreparedRows:
     y: Array
     folds: Folds
     mean: OutOfSample
+    weights: Array | None
 
     def take(self, rows: Indices) -> PreparedRows:
         """Some of the rows, in this order, with the same mean."""
@@ -98,13 +103,15 @@ class PreparedRows:
             y=self.y[rows],
             folds=renumbered(self.folds, rows, len(self.y)),
             mean=self.mean.take(rows),
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     @property
     def order(self) -> Indices:
         """The rows in an order of their own."""
         numbers = fold_numbers(self.folds, len(self.y))
-        return row_order(self.inputs(self.B), self.y, self.mean.predictions, numbers)
+        Z = self.inputs(self.B)
+        return row_order(Z, self.y, self.mean.predictions, numbers, self.weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +166,7 @@ class BandLearner:
         return replace(self, progress=self.progress.part(name))
 
     def means_by_folds(
-        self, X: Any, y: Array, folds: Folds
+        self, X: Any, y: Array, folds: Folds, told: FitParameters
     ) -> tuple[OutOfSample | None, list[OutOfSample] | list[None]]:
         """The mean of all rows and those without each fold, of which regressors share their fits.
 
@@ -169,7 +176,13 @@ class BandLearner:
             return None, [None] * len(folds)
         with few_threads(len(y)):
             whole, means = means_by_folds(
-                self.estimator, X, y, folds=folds, n_jobs=self.n_jobs, progress=self.progress
+                self.estimator,
+                X,
+                y,
+                folds=folds,
+                n_jobs=self.n_jobs,
+                told=told,
+                progress=self.progress,
             )
         return whole, [mean.take(train) for mean, (train, _) in zip(means, folds, strict=True)]
 
@@ -179,6 +192,7 @@ class BandLearner:
         y: Array,
         groups: Indices | None,
         *,
+        told: FitParameters = NOTHING_TOLD,
         folds: Folds | None = None,
         mean: OutOfSample | None = None,
     ) -> Learned:
@@ -188,7 +202,12 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, mean)
+            exchangeable = groups is None and isinstance(self.cv, Integral)
+            rows = (
+                self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
+                if self.rules.own_mean
+                else self._with_given_mean(X, y, folds, mean, told)
+            )
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -214,17 +233,8 @@ class BandLearner:
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
-    def _prepared(
-        self, X: Any, y: Array, groups: Indices | None, folds: Folds, mean: OutOfSample | None
-    ) -> PreparedRows:
-        """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
-        if not self.rules.own_mean:
-            return self._with_given_mean(X, y, folds, mean)
-        exchangeable = groups is None and isinstance(self.cv, Integral)
-        return self._with_kernel_mean(X, y, folds, exchangeable=exchangeable)
-
     def _with_given_mean(
-        self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None
+        self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
     ) -> PreparedRows:
         """A regressor sees X in the order of the user, and predicts what the band needs."""
         n, chosen = len(y), self._sample(len(y))
@@ -235,25 +245,39 @@ class BandLearner:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
             held_out = [(train, test) for train, test in parts if len(test)]
             mean = given_mean(
-                self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
+                self.estimator,
+                X,
+                y,
+                folds=held_out,
+                n_jobs=self.n_jobs,
+                told=told,
+                progress=self.progress,
             )
-        folds, mean = renumbered(folds, chosen, n), mean.take(chosen)
-        rows = PreparedRows(encoding, VaryingInputs.of(B), B, outputs, folds, mean)
+        folds, mean, weights = renumbered(folds, chosen, n), mean.take(chosen), told.weights
+        weights = None if weights is None else weights[chosen]
+        rows = PreparedRows(encoding, VaryingInputs.of(B), B, outputs, folds, mean, weights)
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self, X: Any, y: Array, folds: Folds, *, exchangeable: bool
+        self, X: Any, y: Array, folds: Folds, weights: Array | None, *, exchangeable: bool
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding = BandInputs.learn(X, y, self.transformer)
         B = encoding(X)
         unknown = OutOfSample(Mean(self.estimator, True), np.full(len(y), np.nan))
-        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, unknown)
+        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, unknown, weights)
         order = rows.order
         rows = rows.take(order)
         held_out = None if exchangeable else rows.folds
         with self.progress.phase("mean", 1):
-            mean = kernel_mean(self.estimator, rows.B, rows.y, folds=held_out, seed=self.seed)
+            mean = kernel_mean(
+                self.estimator,
+                rows.B,
+                rows.y,
+                folds=held_out,
+                seed=self.seed,
+                weights=rows.weights,
+            )
             self.progress.step()
         kept = np.isin(order, self._sample(len(y)))
         return replace(rows, mean=mean).take(np.flatnonzero(kept))
@@ -277,6 +301,7 @@ class BandLearner:
             inputs=inputs,
             folds=rows.folds,
             rules=rules,
+            row_weights=rows.weights,
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
@@ -290,6 +315,7 @@ class BandLearner:
             n_inputs=len(inputs.columns),
             lengthscale=_entries(inputs, self.band.lengthscale, B.shape[1], seen.Z.shape[1]),
             weights=sees.weights(rules),
+            row_weights=rows.weights,
         )
         return sees, scale_rows, seen.guess
 

@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
 from sosbands.core.threads import one_openmp_thread
+from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.progress import SILENT, Progress
@@ -63,12 +64,19 @@ class OutOfSample:
 
 
 def kernel_mean(
-    model: KernelMean, B: Array, y: Array, *, folds: Folds | None, seed: int
+    model: KernelMean,
+    B: Array,
+    y: Array,
+    *,
+    folds: Folds | None,
+    seed: int,
+    weights: Array | None = None,
 ) -> OutOfSample:
     """A kernel mean, whose predictions without each row, or without its fold, are cheap."""
     seeded = {} if model.random_state is not None else {"random_state": seed}
-    fitted = clone(model).set_params(**seeded).fit(B, y)
-    return OutOfSample(Mean(fitted, True), fitted.held_out(B, y, folds), fitted.process_)
+    fitted = clone(model).set_params(**seeded).fit(B, y, weights)
+    held_out = fitted.held_out(B, y, folds, weights)
+    return OutOfSample(Mean(fitted, True), held_out, fitted.process_)
 
 
 def given_mean(
@@ -78,13 +86,14 @@ def given_mean(
     *,
     folds: Folds,
     n_jobs: int | None,
+    told: FitParameters,
     progress: Progress = SILENT,
 ) -> OutOfSample:
     """Any regressor: cross-fitted, then fitted to all rows; a frozen one predicts as it is."""
     if isinstance(estimator, FrozenEstimator):
         return OutOfSample(Mean(estimator, False), checked_prediction(estimator, X))
     made = cross_fitted(
-        estimator, X, y, folds=folds, n_jobs=n_jobs, progress=progress, phase="mean"
+        estimator, X, y, folds=folds, n_jobs=n_jobs, told=told, progress=progress, phase="mean"
     )
     return OutOfSample(Mean(made[0], False), made[1])
 
@@ -96,6 +105,7 @@ def cross_fitted(
     *,
     folds: Folds,
     n_jobs: int | None,
+    told: FitParameters,
     progress: Progress,
     phase: str,
 ) -> tuple[Any, Array]:
@@ -104,13 +114,13 @@ def cross_fitted(
     NaN for rows that no fold holds out.
     """
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    parts = parallel(delayed(_fold_predictions)(estimator, X, y, *fold) for fold in folds)
+    parts = parallel(delayed(_fold_predictions)(estimator, X, y, told, fold) for fold in folds)
     predictions = np.full(len(y), np.nan)
     with progress.phase(phase, len(folds) + 1):
         for (_, test), part in zip(folds, parts, strict=True):
             predictions[test] = part
             progress.step()
-        model = clone(estimator).fit(X, y)
+        model = told.fit(estimator, X, y)
         progress.step()
     return model, predictions
 
@@ -122,6 +132,7 @@ def means_by_folds(
     *,
     folds: Folds,
     n_jobs: int | None,
+    told: FitParameters,
     progress: Progress = SILENT,
 ) -> tuple[OutOfSample, list[OutOfSample]]:
     """The mean of all rows and that without each fold, with their predictions out of sample.
@@ -138,7 +149,7 @@ def means_by_folds(
     with progress.phase("means", len(left_out)):
         tests = [[folds[k][1] for k in left] for left in left_out]
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-        made = parallel(delayed(_without)(estimator, X, y, parts) for parts in tests)
+        made = parallel(delayed(_without)(estimator, X, y, told, parts) for parts in tests)
         for left, fit in zip(left_out, made, strict=True):
             fits[left] = fit
             progress.step()
@@ -178,19 +189,24 @@ def checked_prediction(estimator: Any, X: Any) -> Array:
     return prediction
 
 
-def _without(estimator: Any, X: Any, y: Array, left_out: Sequence[Indices]) -> tuple[Any, Array]:
+def _without(
+    estimator: Any, X: Any, y: Array, told: FitParameters, left_out: Sequence[Indices]
+) -> tuple[Any, Array]:
     """A model of all other rows, and its predictions of these."""
     predictions = np.full(len(y), np.nan)
     left = np.concatenate([*left_out, np.arange(0)])
     train = np.setdiff1d(np.arange(len(y)), left)
     with one_openmp_thread():
-        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        model = told.fit(estimator, X, y, train)
         if len(left):
             predictions[left] = checked_prediction(model, _safe_indexing(X, left))
     return model, predictions
 
 
-def _fold_predictions(estimator: Any, X: Any, y: Array, train: Indices, test: Indices) -> Array:
+def _fold_predictions(
+    estimator: Any, X: Any, y: Array, told: FitParameters, fold: tuple[Indices, Indices]
+) -> Array:
+    train, test = fold
     with one_openmp_thread():  # this may be another thread or process than that of the fit
-        model = clone(estimator).fit(_safe_indexing(X, train), y[train])
+        model = told.fit(estimator, X, y, train)
         return checked_prediction(model, _safe_indexing(X, test))

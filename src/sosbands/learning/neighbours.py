@@ -96,8 +96,8 @@ class NeighbourMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, n_neighbors: int = 5) -> None:
         self.n_neighbors = n_neighbors
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Keep the rows; there must be at least k."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Keep the rows; there must be at least k. A row's mean is weighted."""
         rows, outputs = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         if not 1 <= self.n_neighbors <= len(rows):
             raise ValueError(
@@ -105,7 +105,12 @@ class NeighbourMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 f"got {self.n_neighbors!r}"
             )
         self.rows_ = rows
-        self.means_ = self._means(rows, np.asarray(outputs, dtype=np.float64))
+        outputs = np.asarray(outputs, dtype=np.float64)
+        if sample_weight is None:
+            self.means_ = self._means(rows, outputs)
+        else:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+            self.means_ = self._means(rows, weights * outputs) / self._means(rows, weights)
         return self
 
     def predict(self, X: ArrayLike) -> Array:

@@ -16,6 +16,7 @@ from sosbands.core.solvers import SDP, Accelerated, Newton, Solver
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.parameters import check_choice
+from sosbands.types import Array
 
 SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}
 KERNELS: dict[str, type[Kernel]] = {"gaussian": Gaussian, "matern": Matern}
@@ -141,6 +142,21 @@ class Rules:
         if self.band.mean_weight == "auto":
             return 0.0 if symmetric else _TWO_SIDED_MEAN_WEIGHT
         return float(self.band.mean_weight)
+
+    def check_weights(self, weights: Array | None) -> None:
+        """Refuse weights of rows where something cannot be weighted."""
+        if weights is None:
+            return
+        if self.band.criterion == "mutual_information":
+            raise ValueError(
+                'criterion="mutual_information" takes no sample_weight: choose "hsic" or '
+                '"distance_correlation"'
+            )
+        if self.joint and False in self.sides(len(weights)) and self.mean_weight(symmetric=False):
+            raise ValueError(
+                "a joint mean of a two-sided band takes no sample_weight with mean_weight="
+                f"{self.band.mean_weight!r}: set mean_weight=0, symmetric=True or joint_mean=False"
+            )
 
     @property
     def prediction_weight(self) -> float:

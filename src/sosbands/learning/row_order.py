@@ -14,8 +14,10 @@ from sosbands.types import Array, Indices
 _EQUAL = 1e-10
 
 
-def row_order(Z: Array, y: Array, predictions: Array, folds: Indices) -> Indices:
-    """The rows by output; of equal ones by inputs, prediction and fold.
+def row_order(
+    Z: Array, y: Array, predictions: Array, folds: Indices, weights: Array | None = None
+) -> Indices:
+    """The rows by output; of equal ones by inputs, prediction, fold and weight.
 
     Parameters
     ----------
@@ -25,9 +27,11 @@ def row_order(Z: Array, y: Array, predictions: Array, folds: Indices) -> Indices
     y, predictions : arrays of shape (n,)
     folds : array of shape (n,)
         Numbers of the folds.
+    weights : array of shape (n,), optional
     """
     powers = [graded(np.sum(Z**power, axis=1)) for power in (3, 2, 1)]
-    return np.lexsort([folds, graded(predictions), *powers, graded(y)])
+    last = [] if weights is None else [weights]
+    return np.lexsort([*last, folds, graded(predictions), *powers, graded(y)])
 
 
 def graded(values: Array) -> Indices:

@@ -76,6 +76,7 @@ class ScaleInputs:
         folds: Folds,
         rules: Rules,
         n_jobs: int | None,
+        row_weights: Array | None = None,
         progress: Progress = SILENT,
     ) -> tuple[ScaleInputs, Seen]:
         """From out-of-fold predictions and residuals (NaN where there is none), and what it sees.
@@ -91,6 +92,12 @@ class ScaleInputs:
         if model is None or not known.all():
             return plain, Seen(Z, None)
         difficulty, guess = Difficulty.learn(
-            model, Z, np.abs(residuals), folds=folds, n_jobs=n_jobs, progress=progress
+            model,
+            Z,
+            np.abs(residuals),
+            folds=folds,
+            weights=row_weights,
+            n_jobs=n_jobs,
+            progress=progress,
         )
         return cls(inputs, units, difficulty), Seen(np.column_stack([Z, guess]), guess)

@@ -41,6 +41,8 @@ class ScaleRows:
         columns of Z.
     weights : array of shape (d,)
         How much each column counts if all lengthscales are equal.
+    row_weights : array of shape (n,) or None
+        How much each row counts, > 0.
     """
 
     Z: Array
@@ -52,6 +54,7 @@ class ScaleRows:
     n_inputs: int
     lengthscale: Any
     weights: Array
+    row_weights: Array | None = None
 
     def take(self, chosen: Indices) -> ScaleRows:
         """Some of the rows, and what the folds have of them."""
@@ -60,6 +63,7 @@ class ScaleRows:
             Z=self.Z[chosen],
             residuals=self.residuals[chosen],
             outputs=self.outputs[chosen],
+            row_weights=None if self.row_weights is None else self.row_weights[chosen],
             folds=renumbered(self.folds, chosen, len(self.Z)),
         )
 
@@ -92,6 +96,7 @@ class ScaleRows:
             symmetric=symmetric,
             feature_tol=rules.feature_tol,
             max_rank=rules.rank(n, fold=fold),
+            row_weights=self.row_weights,
             **mean,
         )
 
@@ -126,6 +131,7 @@ class ScaleRows:
             sizes - sizes.mean(),
             n_starts=1,
             spread=_SPREAD,
+            noise_shape=None if rows.row_weights is None else 1 / rows.row_weights,
             random_state=int(rng.integers(2**31)),
         )
         return np.asarray(process.kernel.lengthscale)
