@@ -41,7 +41,11 @@ def wave(n=80, seed=0):
             width_weight=10.0,
         ),
         BandRegressor.as_published(band__lengthscale=1.0),
-    ]
+    ],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "rows that are held back at random "
+        "calibrate without weights: a repeated row can be on both sides, a weighted one cannot"
+    },
 )
 def test_every_check_of_scikit_learn_passes(estimator, check):
     check(estimator)

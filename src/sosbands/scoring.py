@@ -19,16 +19,17 @@ __all__ = ["coverage_scorer", "interval_scorer"]
 class IntervalScorer:
     """(model, X, y) ↦ what the model's intervals of one level are worth; larger is better.
 
-    Rows count alike: the guarantee is for rows without weights.
+    Rows may be weighted, as by a `GridSearchCV` that is fitted with ``sample_weight``. With metadata
+    routing they count alike.
 
     Attributes
     ----------
     figure : callable
-        (y, intervals, level) ↦ a number.
+        (y, intervals, level, weights) ↦ a number.
     level : float
     """
 
-    figure: Callable[[ArrayLike, Array, float], float]
+    figure: Callable[[ArrayLike, Array, float, ArrayLike | None], float]
     level: float
 
     def __post_init__(self) -> None:
@@ -36,7 +37,9 @@ class IntervalScorer:
         if not 0 < self.level < 1:
             raise ValueError(f"level must be in (0, 1), got {self.level!r}: write 90 % as 0.9")
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """The figure of a fitted model, which may be the last step of a pipeline."""
         model = estimator
         while isinstance(model, Pipeline):
@@ -47,7 +50,8 @@ class IntervalScorer:
                 f"{type(model).__name__} has no predict_interval: score a BandRegressor, or a "
                 "pipeline that ends in one"
             )
-        return float(self.figure(y, model.predict_interval(X, self.level), self.level))
+        intervals = model.predict_interval(X, self.level)
+        return self.figure(y, intervals, self.level, sample_weight)
 
 
 def interval_scorer(level: float = 0.9) -> IntervalScorer:
@@ -64,8 +68,9 @@ def interval_scorer(level: float = 0.9) -> IntervalScorer:
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sosbands import BandRegressor, interval_scorer
-    >>> X = np.linspace(0, 1, 120)[:, None]
-    >>> y = 3 * X[:, 0] + X[:, 0] * np.random.default_rng(0).normal(size=120)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(120, 1))
+    >>> y = 3 * X[:, 0] + X[:, 0] * rng.normal(size=120)
     >>> model = BandRegressor(Ridge(), random_state=0)
     >>> grid = {"estimator__alpha": [0.01, 100.0]}
     >>> search = GridSearchCV(model, grid, scoring=interval_scorer(0.8), cv=2).fit(X, y)
@@ -92,8 +97,9 @@ def coverage_scorer(level: float = 0.9) -> IntervalScorer:
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.model_selection import cross_val_score
     >>> from sosbands import BandRegressor, coverage_scorer
-    >>> X = np.linspace(0, 1, 120)[:, None]
-    >>> y = 3 * X[:, 0] + X[:, 0] * np.random.default_rng(0).normal(size=120)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(120, 1))
+    >>> y = 3 * X[:, 0] + X[:, 0] * rng.normal(size=120)
     >>> model = BandRegressor(Ridge(), random_state=0)
     >>> scores = cross_val_score(model, X, y, scoring=coverage_scorer(0.8), cv=2)
     >>> bool(np.all(scores > -0.3))
@@ -102,9 +108,13 @@ def coverage_scorer(level: float = 0.9) -> IntervalScorer:
     return IntervalScorer(_minus_coverage_error, level)
 
 
-def _minus_interval_score(y: ArrayLike, intervals: Array, level: float) -> float:
-    return -float(interval_score(y, intervals, level))
+def _minus_interval_score(
+    y: ArrayLike, intervals: Array, level: float, weights: ArrayLike | None
+) -> float:
+    return -float(interval_score(y, intervals, level, sample_weight=weights))
 
 
-def _minus_coverage_error(y: ArrayLike, intervals: Array, level: float) -> float:
-    return -abs(float(coverage(y, intervals)) - level)
+def _minus_coverage_error(
+    y: ArrayLike, intervals: Array, level: float, weights: ArrayLike | None
+) -> float:
+    return -abs(float(coverage(y, intervals, sample_weight=weights)) - level)

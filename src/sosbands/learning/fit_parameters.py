@@ -87,6 +87,9 @@ class FitParameters:
         return clone(estimator).fit(X, y, **passed)
 
 
+NOTHING_TOLD = FitParameters()
+
+
 def fit_parameters(
     owner: Any, n: int, sample_weight: ArrayLike | None, passed: Mapping[str, Any]
 ) -> FitParameters:

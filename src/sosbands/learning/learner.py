@@ -18,7 +18,7 @@ from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
-from sosbands.learning.fit_parameters import FitParameters
+from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import (
     band_sample,
@@ -47,7 +47,6 @@ from sosbands.types import Array, Folds, Indices
 
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
-NOTHING_TOLD = FitParameters()
 
 
 @dataclass(frozen=True, eq=False)

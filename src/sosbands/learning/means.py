@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
 from sosbands.core.threads import one_openmp_thread
-from sosbands.learning.fit_parameters import FitParameters
+from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.progress import SILENT, Progress
@@ -86,7 +86,7 @@ def given_mean(
     *,
     folds: Folds,
     n_jobs: int | None,
-    told: FitParameters,
+    told: FitParameters = NOTHING_TOLD,
     progress: Progress = SILENT,
 ) -> OutOfSample:
     """Any regressor: cross-fitted, then fitted to all rows; a frozen one predicts as it is."""
@@ -132,7 +132,7 @@ def means_by_folds(
     *,
     folds: Folds,
     n_jobs: int | None,
-    told: FitParameters,
+    told: FitParameters = NOTHING_TOLD,
     progress: Progress = SILENT,
 ) -> tuple[OutOfSample, list[OutOfSample]]:
     """The mean of all rows and that without each fold, with their predictions out of sample.

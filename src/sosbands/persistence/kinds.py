@@ -27,6 +27,7 @@ _OF_A_MACHINE = {"memory": None, "n_jobs": None}
 # compiled code or has one entry for each training row.
 _OF_TRAINING = {
     *("_base_loss", "_optimizer", "_random_state", "_rng", "_sklearn_version"),
+    "_metadata_request",
     *("cv_results_", "oob_prediction_", "outliers_"),
 }
 # What fitted estimators of scikit-learn know of the columns.
