@@ -19,8 +19,8 @@ __all__ = ["coverage_scorer", "interval_scorer"]
 class IntervalScorer:
     """(model, X, y) ↦ what the model's intervals of one level are worth; larger is better.
 
-    Rows may be weighted, as by a `GridSearchCV` that is fitted with ``sample_weight``. With metadata
-    routing they count alike.
+    Rows may be weighted, as by a `GridSearchCV` that is fitted with ``sample_weight``. With
+    metadata routing they count alike.
 
     Attributes
     ----------

@@ -147,8 +147,8 @@ def test_parts_and_variants_of_a_weighted_problem_keep_their_weights():
     ("weights", "message"),
     [
         (np.ones(3), r"row_weights must have shape \(20,\)"),
-        (-np.ones(20), "row_weights must be ≥ 0, and some > 0, got -1 to -1"),
-        (np.zeros(20), "row_weights must be ≥ 0, and some > 0, got 0 to 0"),
+        (-np.ones(20), "row_weights must be ≥ 0, got -1"),
+        (np.zeros(20), "row_weights is zero for every row"),
         (np.full(20, np.nan), "row_weights holds 20 NaN"),
     ],
 )

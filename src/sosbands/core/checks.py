@@ -123,11 +123,13 @@ def zero_mean(X: Array) -> Array:
 
 def checked_weights(name: str, weights: ArrayLike, n: int) -> tuple[Mask, Array]:
     """Which of n rows have a positive weight, and these weights, which are 1 on average."""
-    w = checked_array(name, weights, ndim=1)
+    w = checked_array(name, np.asarray(weights), ndim=1)
     if len(w) != n:
         raise ValueError(f"{name} must have shape ({n},), one for each row, got {w.shape}")
-    if w.min() < 0 or not w.any():
-        raise ValueError(f"{name} must be ≥ 0, and some > 0, got {w.min():g} to {w.max():g}")
+    if not w.any():
+        raise ValueError(f"{name} is zero for every row: some must count")
+    if w.min() < 0:
+        raise ValueError(f"{name} must be ≥ 0, got {w.min():g}: give 0 to leave a row out")
     kept = w > 0
     shares = w[kept] / w.max()  # whose sum does not overflow
     return kept, np.maximum(shares / shares.mean(), _LEAST_WEIGHT)

@@ -100,7 +100,7 @@ def fit_parameters(
     weights, told = None, dict(passed)
     if sample_weight is not None:
         kept, shares = checked_weights("sample_weight", sample_weight, n)
-        told["sample_weight"] = np.array(sample_weight, dtype=np.float64)
+        told["sample_weight"] = np.array(np.asarray(sample_weight), dtype=np.float64)
         if np.any(told["sample_weight"] != told["sample_weight"][0]):
             weights = np.zeros(n)
             weights[kept] = shares

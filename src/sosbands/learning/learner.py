@@ -146,6 +146,11 @@ class BandLearner:
         """What the band's parameters mean around this mean."""
         return Rules(self.band, own_mean=isinstance(self.estimator, KernelMean))
 
+    @property
+    def _work(self) -> dict[str, Any]:
+        """How the work is done."""
+        return {"n_jobs": self.n_jobs, "progress": self.progress}
+
     def check(self) -> None:
         """Refuse what the mean and the band cannot do together."""
         self.rules.check()
@@ -175,13 +180,7 @@ class BandLearner:
             return None, [None] * len(folds)
         with few_threads(len(y)):
             whole, means = means_by_folds(
-                self.estimator,
-                X,
-                y,
-                folds=folds,
-                n_jobs=self.n_jobs,
-                told=told,
-                progress=self.progress,
+                self.estimator, X, y, folds=folds, told=told, **self._work
             )
         return whole, [mean.take(train) for mean, (train, _) in zip(means, folds, strict=True)]
 
@@ -201,12 +200,7 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            exchangeable = groups is None and isinstance(self.cv, Integral)
-            rows = (
-                self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
-                if self.rules.own_mean
-                else self._with_given_mean(X, y, folds, mean, told)
-            )
+            rows = self._prepared(X, y, groups, folds, mean, told=told)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -232,6 +226,22 @@ class BandLearner:
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
+    def _prepared(
+        self,
+        X: Any,
+        y: Array,
+        groups: Indices | None,
+        folds: Folds,
+        mean: OutOfSample | None,
+        *,
+        told: FitParameters = NOTHING_TOLD,
+    ) -> PreparedRows:
+        """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
+        if not self.rules.own_mean:
+            return self._with_given_mean(X, y, folds, mean, told)
+        exchangeable = groups is None and isinstance(self.cv, Integral)
+        return self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
+
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
     ) -> PreparedRows:
@@ -243,15 +253,7 @@ class BandLearner:
         if mean is None:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
             held_out = [(train, test) for train, test in parts if len(test)]
-            mean = given_mean(
-                self.estimator,
-                X,
-                y,
-                folds=held_out,
-                n_jobs=self.n_jobs,
-                told=told,
-                progress=self.progress,
-            )
+            mean = given_mean(self.estimator, X, y, folds=held_out, told=told, **self._work)
         folds, mean, weights = renumbered(folds, chosen, n), mean.take(chosen), told.weights
         weights = None if weights is None else weights[chosen]
         rows = PreparedRows(encoding, VaryingInputs.of(B), B, outputs, folds, mean, weights)
@@ -301,8 +303,7 @@ class BandLearner:
             folds=rows.folds,
             rules=rules,
             row_weights=rows.weights,
-            n_jobs=self.n_jobs,
-            progress=self.progress,
+            **self._work,
         )
         scale_rows = ScaleRows(
             Z=seen.Z,
@@ -327,7 +328,7 @@ class BandLearner:
         choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
         if rows.residuals.any() and len(rows.folds) > 1 and choices:
             part = rows.sample(rules.tuning_rows(d), rng)
-            tuning = tune(part, shape, n_jobs=self.n_jobs, progress=self.progress)
+            tuning = tune(part, shape, **self._work)
             chosen = tuning.chosen
             lengthscale, symmetric = chosen.lengthscale, chosen.symmetric
             factor = chosen.width_factor
