@@ -185,3 +185,23 @@ def test_mutual_information_repeats_itself_with_ties_and_a_seed():
 def test_what_cannot_be_measured_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n", [20, 300])
+@pytest.mark.parametrize("decimals", [1, 15])
+def test_a_pair_of_weight_three_counts_as_three_pairs(n, decimals):
+    u, v = (x.round(decimals) for x in dependent_pair(n))
+    w = np.random.default_rng(1).integers(0, 4, size=n)
+    w[[u.argmin(), u.argmax(), v.argmin(), v.argmax()]] = 1  # the same ranges
+    again = np.repeat(u, w), np.repeat(v, w)
+    for form in (hsic, distance_correlation):
+        assert_allclose(form(u, v, sample_weight=5.0 * w), form(*again), rtol=1e-9)
+    shares = w / w.sum()
+    slow = dependence.pairwise_hsic(u, v, np.abs, np.abs, shares)
+    assert_allclose(dependence.sorted_hsic(u, v, shares), slow, rtol=1e-9)
+
+
+def test_weights_that_are_none_are_refused():
+    for weights in ([1.0], [1.0, -1.0, 1.0], [0.0, 0.0, 0.0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            hsic([0.0, 1.0, 2.0], [0.0, 2.0, 1.0], sample_weight=weights)

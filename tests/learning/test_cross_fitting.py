@@ -193,3 +193,17 @@ def test_the_accuracy_of_a_difference_is_that_of_the_jackknife():
 def test_few_rows_have_shares_as_well(n):
     fits = [CrossFit(np.ones(n), np.full(n, scale)) for scale in (1.0, 2.0)]
     assert shares(fits, lambda fit: float(len(fit.residuals))).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_figures_of_weighted_rows_are_those_of_repeated_ones(sides):
+    rng = np.random.default_rng(0)
+    residuals, w = rng.normal(size=150), rng.integers(1, 4, size=150)
+    scales = rng.uniform(0.5, 2.0, size=150 if sides == 1 else (150, 2))
+    weighted = CrossFit(residuals, scales, w.astype(float))
+    repeated = CrossFit(np.repeat(residuals, w), np.repeat(scales, w, axis=0), np.ones(w.sum()))
+    for criterion in ("hsic", "distance_correlation"):
+        assert_allclose(weighted.dependence(criterion), repeated.dependence(criterion))
+    assert_allclose(weighted.interval_score(), repeated.interval_score())
+    assert_allclose(weighted.skewness(), repeated.skewness())
+    assert len(weighted.without(0).weights) == 135

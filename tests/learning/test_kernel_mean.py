@@ -151,3 +151,18 @@ def test_parameters_that_mean_nothing_are_refused_in_one_sentence(parameters, me
     with pytest.raises(ValueError, match=message) as caught:
         KernelMean(**parameters).fit(*rows())
     assert "\n" not in str(caught.value)
+
+
+def test_weights_are_the_inverse_of_the_variance_of_the_noise():
+    X, y = rows()
+    w = np.where(np.arange(40) % 4, np.linspace(0.5, 2.0, 40), 0.0)
+    model = KernelMean(lengthscale=0.7, standardize=False).fit(X, y, sample_weight=w)
+    kept = w > 0
+    twin = fit_gaussian_process(X[kept], y[kept], lengthscale=0.7, noise_shape=1 / w[kept])
+    assert_allclose(model.predict(X), twin.mean(X), rtol=1e-9)
+    folds = [(np.arange(0, 20), np.arange(20, 30))]
+    held_out = model.held_out(X[kept], y[kept], folds, w[kept])
+    part = fit_gaussian_process(
+        X[kept][:20], y[kept][:20], lengthscale=0.7, noise_shape=1 / w[kept][:20]
+    )
+    assert_allclose(held_out[20:], part.mean(X[kept][20:]), rtol=1e-6)

@@ -86,3 +86,9 @@ def test_of_the_outputs_no_single_one_is_kept():
 def test_more_neighbours_than_rows_or_none_are_refused(k):
     with pytest.raises(ValueError, match=f"from 1 to the number of rows, 9, got {k}"):
         NeighbourMean(k).fit(rows(9, 2), np.zeros(9))
+
+
+def test_neighbours_count_by_their_weights():
+    X, y, w = np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([1.0, 4.0, 0.0, 2.0]), [1, 2, 1, 3]
+    model = NeighbourMean(2).fit(X, y, sample_weight=w)
+    assert_allclose(model.means_, [3.0, 3.0, 1.5, 1.5])
