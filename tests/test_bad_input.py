@@ -543,10 +543,23 @@ def test_groups_that_cannot_be_split_are_refused(groups, message):
         band(Ridge()).fit(*rows(), groups=groups)
 
 
-def test_sample_weights_are_not_taken():
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-1.0, "sample_weight must be ≥ 0, got -1"),
+        (0.0, "sample_weight is zero for every row"),
+        (np.nan, "sample_weight holds .* NaN"),
+        (np.inf, "sample_weight holds .* infinite"),
+        ("heavy", "sample_weight must be an array of real numbers"),
+        ([1.0, 2.0], "sample_weight must have 1 dimensions"),
+    ],
+)
+def test_weights_of_rows_must_be_numbers_from_zero_on(weights, message):
     X, y = rows()
-    with pytest.raises(TypeError, match="sample_weight"):
-        band().fit(X, y, sample_weight=y)
+    with pytest.raises(ValueError, match=message):
+        band().fit(X, y, sample_weight=[weights] * len(y))
+    with pytest.raises(ValueError, match=r"sample_weight must have shape"):
+        band().fit(X, y, sample_weight=y[1:] ** 2)
 
 
 def test_fit_works_after_a_fit_that_failed():
