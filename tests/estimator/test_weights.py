@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sosbands import KernelMean, interval_scorer, load, save
+from sosbands.learning.folds import calibration_split
 from tests.regressors import regressor
 
 CHEAP = {"symmetric": True, "lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
@@ -54,6 +55,17 @@ def test_the_calibration_does_not_see_the_weights():
     covered = model.predict_interval(X, 0.8)
     inside = (covered[:, 0] <= y) & (y <= covered[:, 1])
     assert abs(inside.mean() - 0.8) < 0.06
+
+
+@pytest.mark.parametrize("mean", [None, Ridge()])
+def test_weights_of_rows_that_are_held_back_do_not_matter(mean):
+    X, y, w = two_kinds()
+    model = regressor(mean, **CHEAP).fit(X, y, sample_weight=w)
+    _, held_back = calibration_split(len(y), 0.3, cv=5, groups=None, seed=model._seed)
+    other = w.copy()
+    other[held_back] = np.linspace(0, 1, len(held_back))
+    again = clone(model).fit(X, y, sample_weight=other)
+    assert_allclose(again.predict_interval(X, 0.8), model.predict_interval(X, 0.8), atol=1e-5)
 
 
 @pytest.mark.parametrize("mean", [None, LinearRegression()])
@@ -113,11 +125,16 @@ def test_the_tuning_is_weighted():
     assert weighted.chosen.interval_score < 0.8 * plain.chosen.interval_score
 
 
+class NeverFitted(RegressorMixin, BaseEstimator):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("nothing is to be fitted")
+
+
 def test_an_estimator_without_weights_is_named_before_anything_is_fitted():
     X, y, w = two_kinds()
     with pytest.raises(ValueError, match="the fit of KNeighborsRegressor takes no sample_weight"):
         regressor(KNeighborsRegressor(), **CHEAP).fit(X, y, sample_weight=w)
-    model = regressor(Ridge(), difficulty=KNeighborsRegressor(), **CHEAP)
+    model = regressor(NeverFitted(), difficulty=KNeighborsRegressor(), **CHEAP)
     with pytest.raises(ValueError, match="the fit of KNeighborsRegressor takes no sample_weight"):
         model.fit(X, y, sample_weight=w)
 

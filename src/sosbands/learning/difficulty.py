@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.learning.fit_parameters import FitParameters, check_takes_weights
+from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.means import checked_prediction, cross_fitted
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.standardize import Affine
@@ -54,8 +54,6 @@ class Difficulty:
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
         roots: Array = np.sqrt(sizes)
         Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
-        if weights is not None:
-            check_takes_weights(model)
         fitted, held_out = cross_fitted(
             model,
             Z,

@@ -13,6 +13,7 @@ import numpy as np
 
 from sosbands.core.kernels import Gaussian, Kernel, Matern
 from sosbands.core.solvers import SDP, Accelerated, Newton, Solver
+from sosbands.learning.fit_parameters import check_takes_weights
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.parameters import check_choice
@@ -147,6 +148,8 @@ class Rules:
         """Refuse weights of rows where something cannot be weighted."""
         if weights is None:
             return
+        if self.band.difficulty is not None and not isinstance(self.band.difficulty, str):
+            check_takes_weights(self.band.difficulty)
         if self.band.criterion == "mutual_information":
             raise ValueError(
                 'criterion="mutual_information" takes no sample_weight: choose "hsic" or '
