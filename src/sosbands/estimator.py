@@ -10,11 +10,12 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
+from sosbands.learning.encoding import TableEncoder
 from sosbands.learning.fit_parameters import fit_parameters, router
 from sosbands.learning.fitting import (
     Fitted,
@@ -69,8 +70,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
         splitter or groups, residuals of a kernel mean are out of fold instead of leave-one-out.
     band_transformer : transformer or None
-        What the band sees of X. Default: the numeric columns; a kernel mean sees the same, and has
-        to see all columns.
+        What the band and a kernel mean see of X. None: all of it, by a `TableEncoder` that makes
+        numbers of missing values, categories and dates. Other estimators see X as it is.
     remove_outliers : float or None
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
@@ -194,7 +195,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            At least ten rows.
+            At least ten rows. What the estimator takes; the band takes any table.
         y : array-like of shape (n,)
         groups : array-like of shape (n,), optional
             Rows of one group, such as a patient, stay together: in a fold, and in the calibration
@@ -222,6 +223,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         fresh = copy(self)
         certificates = fresh._fit(X, y, groups, sample_weight, fit_params)
         self.__dict__ = fresh.__dict__
+        if notices := self.band_.encoding.notices:
+            warnings.warn("; ".join(notices), stacklevel=2)
         for certificate in certificates:
             for kind, text in status_notes(certificate):
                 warnings.warn(text, kind, stacklevel=2)
@@ -284,6 +287,17 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     def get_metadata_routing(self) -> Any:
         """What `fit` uses itself, `groups` and `sample_weight`, and what it passes on."""
         return router(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        seen_by = self.estimator
+        if self.estimator is None or isinstance(self.estimator, KernelMean):
+            seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
+        if hasattr(seen_by, "__sklearn_tags__") and not isinstance(seen_by, type):
+            inner = get_tags(seen_by).input_tags
+            tags.input_tags.allow_nan = inner.allow_nan
+            tags.input_tags.categorical = inner.categorical
+        return tags
 
     def _fit(
         self,
