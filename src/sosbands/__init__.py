@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sosbands.learning.kernel_band import KernelBand
     from sosbands.learning.kernel_mean import KernelMean
     from sosbands.learning.score_tuning import tune_score
+    from sosbands.learning.stacking import StackedMean
     from sosbands.persistence import load, save
     from sosbands.plotting import BandDisplay, CoverageDisplay, TuningDisplay
     from sosbands.scoring import coverage_scorer, interval_scorer
@@ -34,6 +35,7 @@ _HOMES = {
     "TuningDisplay": "sosbands.plotting",
     "KernelBand": "sosbands.learning.kernel_band",
     "KernelMean": "sosbands.learning.kernel_mean",
+    "StackedMean": "sosbands.learning.stacking",
     "Gaussian": "sosbands.core.kernels",
     "Kernel": "sosbands.core.kernels",
     "Linear": "sosbands.core.kernels",
@@ -69,6 +71,7 @@ __all__ = [
     "Newton",
     "Solution",
     "Solver",
+    "StackedMean",
     "Status",
     "TuningDisplay",
     "coverage_scorer",

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
 from sosbands.learning.encoding import TableEncoder
-from sosbands.learning.fit_parameters import fit_parameters, router
 from sosbands.learning.fitting import (
     Fitted,
     learn_all,
@@ -28,8 +27,10 @@ from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
-from sosbands.learning.parameters import check_number
+from sosbands.learning.parameters import check_choice, check_number
 from sosbands.learning.progress import Progress
+from sosbands.learning.routing import fit_parameters, router
+from sosbands.learning.stacking import StackedMean
 from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
 from sosbands.types import Array
@@ -47,8 +48,9 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
 
     Parameters
     ----------
-    estimator : regressor or None
-        The model to put intervals around. None: a kernel mean, `KernelMean()`. Any scikit-learn
+    estimator : "auto", regressor or None
+        The model to put intervals around. "auto": a `StackedMean()` of kernel mean, boosted trees,
+        extra trees and ridge. None: the kernel mean alone, `KernelMean()`. Any scikit-learn
         regressor or pipeline: it is cross-fitted, its out-of-fold residuals train the band, then it
         is fitted on all pre-training rows. A model trained elsewhere: ``FrozenEstimator(model)``;
         the rows that trained it must not be passed to `fit`.
@@ -129,7 +131,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Any = "auto",
         *,
         band: KernelBand | None = None,
         calibration: str | None = "split",
@@ -174,9 +176,11 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         """Set parameters, those of the parts by ``band__name`` and ``estimator__name``."""
         for part, default in (("band", "KernelBand()"), ("estimator", "KernelMean()")):
             inner = [name for name in params if name.startswith(f"{part}__")]
-            if inner and params.get(part, getattr(self, part)) is None:
+            value = params.get(part, getattr(self, part))
+            if inner and (value is None or isinstance(value, str)):
                 raise ValueError(
-                    f"{inner[0]} is a parameter of {part}, which is None: pass {part}={default}"
+                    f"{inner[0]} is a parameter of {part}, which is {value!r}: pass "
+                    f"{part}={'StackedMean()' if value == 'auto' else default}"
                 )
         super().set_params(**params)
         return self
@@ -291,7 +295,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         seen_by = self.estimator
-        if self.estimator is None or isinstance(self.estimator, KernelMean):
+        if self.estimator is None or isinstance(self.estimator, str | KernelMean):
             seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
         if hasattr(seen_by, "__sklearn_tags__") and not isinstance(seen_by, type):
             inner = get_tags(seen_by).input_tags
@@ -337,7 +341,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         if self.remove_outliers is not None:
             check_number("remove_outliers", self.remove_outliers, positive=True)
         learner = BandLearner(
-            estimator=KernelMean() if self.estimator is None else self.estimator,
+            estimator=_mean_of(self.estimator),
             band=band,
             transformer=self.band_transformer,
             cv=self.cv,
@@ -362,3 +366,11 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         self.n_outliers_ = learned.n_outliers
         self.calibration_ = fitted.calibration
         self._seed = seed
+
+
+def _mean_of(estimator: Any) -> Any:
+    """The regressor that a name, or None, stands for."""
+    if isinstance(estimator, str):
+        check_choice("estimator", estimator, ("auto",))
+        return StackedMean()
+    return KernelMean() if estimator is None else estimator

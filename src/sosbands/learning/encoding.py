@@ -133,6 +133,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def codes(self, X: Any) -> Array:
         """For trees: numbers with NaN, categories as codes with NaN for levels of no kind."""
+        if self.plain and not is_frame(X):
+            return numbers_of(X)
         return np.column_stack([one.codes(column.values) for one, column in self._read(X)])
 
     def strange(self, X: Any) -> Indices:

@@ -35,6 +35,7 @@ from sosbands.learning.means import (
     given_mean,
     kernel_mean,
     means_by_folds,
+    stacked_mean,
 )
 from sosbands.learning.plan import Rules
 from sosbands.learning.progress import Progress
@@ -42,6 +43,7 @@ from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows, plain
 from sosbands.learning.search import Tuning, tune
+from sosbands.learning.stacking import StackedMean
 from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Array, Folds, Indices
 
@@ -154,6 +156,10 @@ class BandLearner:
         return Rules(self.band, own_mean=isinstance(self.estimator, KernelMean))
 
     @property
+    def _stacked(self) -> bool:
+        return isinstance(self.estimator, StackedMean)
+
+    @property
     def _work(self) -> dict[str, Any]:
         """How the work is done."""
         return {"n_jobs": self.n_jobs, "progress": self.progress}
@@ -181,9 +187,10 @@ class BandLearner:
     ) -> tuple[OutOfSample | None, list[OutOfSample] | list[None]]:
         """The mean of all rows and those without each fold, of which regressors share their fits.
 
-        None for kernel means, which are not cross-fitted, and for two folds: there is no third.
+        None for kernel means, which are not cross-fitted, for stacked ones, whose encodings know
+        outputs, and for two folds: there is no third.
         """
-        if self.rules.own_mean or len(folds) < 3:
+        if self.rules.own_mean or self._stacked or len(folds) < 3:
             return None, [None] * len(folds)
         with few_threads(len(y)):
             whole, means = means_by_folds(
@@ -256,7 +263,12 @@ class BandLearner:
         n, chosen = len(y), self._sample(len(y))
         kept, outputs = _safe_indexing(X, chosen), y[chosen]
         own_folds = renumbered(folds, chosen, n)
-        encoding, seen = BandInputs.learn(kept, outputs, self.transformer, own_folds)
+        if self._stacked:
+            work = {"seed": self.seed, "weights": told.weights, **self._work}
+            mean, encoding, seen = stacked_mean(self.estimator, X, y, folds=folds, **work)
+            seen = seen.take(chosen)
+        if not self._stacked or self.transformer is not None:
+            encoding, seen = BandInputs.learn(kept, outputs, self.transformer, own_folds)
         if mean is None:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
             held_out = [(train, test) for train, test in parts if len(test)]

@@ -14,10 +14,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 
 from sosbands.core.threads import one_openmp_thread
+from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
+from sosbands.learning.stacking import StackedMean
 from sosbands.types import Array, Folds, Indices
 
 
@@ -77,6 +80,26 @@ def kernel_mean(
     fitted = clone(model).set_params(**seeded).fit(B, y, weights)
     held_out = fitted.held_out(B, y, folds, weights)
     return OutOfSample(Mean(fitted, True), held_out, fitted.process_)
+
+
+def stacked_mean(
+    model: StackedMean,
+    X: Any,
+    y: Array,
+    *,
+    folds: Folds,
+    seed: int,
+    weights: Array | None,
+    n_jobs: int | None,
+    progress: Progress = SILENT,
+) -> tuple[OutOfSample, BandInputs, Encoded]:
+    """Several regressors, which share the folds and one encoding with the band; and both."""
+    drawn = seed if model.random_state is None else seed_of(model.random_state)
+    mean = clone(model).set_params(n_jobs=n_jobs if model.n_jobs is None else model.n_jobs)
+    predictions, seen = mean.fit_held_out(
+        X, y, folds, weights=weights, seed=drawn, progress=progress
+    )
+    return OutOfSample(Mean(mean, False), predictions), BandInputs(mean.encoder_), seen
 
 
 def given_mean(

@@ -13,10 +13,10 @@ import numpy as np
 
 from sosbands.core.kernels import Gaussian, Kernel, Matern
 from sosbands.core.solvers import SDP, Accelerated, Newton, Solver
-from sosbands.learning.fit_parameters import check_takes_weights
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.parameters import check_choice
+from sosbands.learning.routing import check_takes_weights
 from sosbands.types import Array
 
 SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "accelerated": Accelerated, "sdp": SDP}

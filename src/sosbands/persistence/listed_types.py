@@ -38,6 +38,7 @@ from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.quantities import DateEncoding, NumberEncoding
 from sosbands.learning.scale_inputs import LevelSizes, ScaleInputs
 from sosbands.learning.search import Trial, Tuning
+from sosbands.learning.stacking import StackedMean
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.persistence import band_parts, boosters, kinds, table_parts, trees
 from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
@@ -124,7 +125,7 @@ def _of_sklearn(module: str, name: str) -> Any:
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(Kind(one, plain) for one in (BandRegressor, KernelBand, KernelMean)),
+        *(Kind(one, plain) for one in (BandRegressor, KernelBand, KernelMean, StackedMean)),
         *(
             Kind(_of_sklearn(module, name), plain)
             for module, names in _PLAIN.items()
