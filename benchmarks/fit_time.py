@@ -1,4 +1,4 @@
-"""The whole of `BandRegressor.fit` on small data, tuning included.
+"""The whole of `BandRegressor(None).fit` on small data, tuning included.
 
 As ratios to hetGP and to MAPIE's conformalized quantile forest on the same rows, and in seconds at
 the size of scikit-learn's checks.
@@ -92,7 +92,7 @@ def in_turns(rows: int, ours: Fit, peer: Fit) -> Times:
 
 def fit(X: Array, y: Array, seed: int, **parameters: object) -> BandRegressor:
     """Split, tune, solve, calibrate."""
-    return BandRegressor(random_state=seed, **parameters).fit(X, y)
+    return BandRegressor(None, random_state=seed, **parameters).fit(X, y)
 
 
 def hetgp(X: Array, y: Array, seed: int) -> object:

@@ -56,7 +56,7 @@ def calibrated(mode: str) -> BandRegressor:
     """A band that calibrates in the given way; with "cv+" the training rows do it."""
     X, y = case(2, dimension=DIMENSION).sample(TRAINING_ROWS + CALIBRATION_ROWS, random_state=0)
     calibration = mode if mode in ("localized", "cv+") else "split"
-    model = BandRegressor(calibration=calibration, random_state=0)
+    model = BandRegressor(None, calibration=calibration, random_state=0)
     model.fit(X[:TRAINING_ROWS], y[:TRAINING_ROWS])
     if mode == "cv+":
         return model

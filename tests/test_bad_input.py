@@ -185,7 +185,7 @@ def test_a_constant_output_has_intervals_of_no_width(estimator, calibration, con
 
 def test_a_constant_output_is_silent_with_default_settings():
     X, _ = rows()
-    model = BandRegressor(random_state=0).fit(X, np.full(40, 2.5))
+    model = BandRegressor(None, random_state=0).fit(X, np.full(40, 2.5))
     assert_allclose(model.predict_interval(X), 2.5, rtol=1e-14)
     assert_array_equal(model.predict_scale(X), 0)
 
@@ -227,7 +227,9 @@ def test_inputs_that_are_all_alike_give_one_interval(estimator, calibration):
     assert_allclose(model.extrapolation(X), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("model", [BandRegressor(band=KernelBand()), BandRegressor.as_published()])
+@pytest.mark.parametrize(
+    "model", [BandRegressor(None, band=KernelBand()), BandRegressor.as_published()]
+)
 def test_duplicated_rows_with_different_outputs_are_no_trouble(model):
     X, y = rows(60)
     X = np.repeat(X[:20], 3, axis=0)

@@ -13,7 +13,7 @@ def fit(
     X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
 ) -> Fitted:
     """The defaults."""
-    model = BandRegressor(calibration=None, random_state=seed)
+    model = BandRegressor(None, calibration=None, random_state=seed)
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 

@@ -29,7 +29,7 @@ def several(n, seed):
 def make(kind, path):
     old, new = case(1).sample(300, random_state=0), case(1).sample(800, random_state=1)
     if kind == "tuned":
-        write_report(BandRegressor(random_state=0).fit(*old), *new, path)
+        write_report(BandRegressor(None, random_state=0).fit(*old), *new, path)
     elif kind == "several inputs":
         model = regressor(**QUICK).fit(*several(300, 0))
         write_report(model, *several(500, 1), path, title=HOSTILE)

@@ -203,7 +203,7 @@ def test_a_table_can_be_replaced_by_its_predictions(sosbands, model, new, tmp_pa
 
 def test_a_model_saved_from_python_predicts_if_it_names_its_columns(sosbands, new, tmp_path):
     X, y = new[["x"]].astype(float), new["y"].astype(float)
-    band = BandRegressor(random_state=0).fit(X, y)
+    band = BandRegressor(None, random_state=0).fit(X, y)
     save(band, tmp_path / "named.skops")
     new.to_csv(tmp_path / "new.csv", index=False)
     done = sosbands("predict", tmp_path / "named.skops", tmp_path / "new.csv", "--level", 0.8)
@@ -216,7 +216,7 @@ def test_a_model_saved_from_python_predicts_if_it_names_its_columns(sosbands, ne
 
 def test_a_model_without_names_of_columns_is_refused(refused, new, folder, tmp_path):
     X, y = new[["x"]].to_numpy(float), new["y"].to_numpy(float)
-    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    save(BandRegressor(None, random_state=0).fit(X, y), tmp_path / "m.skops")
     assert "does not name its columns" in refused(
         "predict", tmp_path / "m.skops", folder / "new.csv"
     )
@@ -243,7 +243,7 @@ def test_a_model_with_a_band_inside_is_refused(refused, new, folder, tmp_path, a
 
 def test_missing_values_of_a_single_column_keep_their_rows(sosbands, refused, new, tmp_path):
     X, y = new[["x"]].astype(float), new["y"].astype(float)
-    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    save(BandRegressor(None, random_state=0).fit(X, y), tmp_path / "m.skops")
     (tmp_path / "new.csv").write_text("x\n0.1\n\n0.3\n")
     command = ("predict", tmp_path / "m.skops", tmp_path / "new.csv")
     assert "line 3 of" in refused(*command)
@@ -264,7 +264,7 @@ def test_predictions_have_the_decimal_mark_of_the_table(sosbands, model, new, fo
 
 def test_a_target_that_is_not_known_is_asked_for(refused, new, folder, tmp_path):
     X, y = new[["x"]].astype(float), new["y"].astype(float)
-    save(BandRegressor(random_state=0).fit(X, y), tmp_path / "m.skops")
+    save(BandRegressor(None, random_state=0).fit(X, y), tmp_path / "m.skops")
     said = refused("evaluate", tmp_path / "m.skops", folder / "new.csv")
     assert "--target" in said
 

@@ -47,7 +47,7 @@ def test_a_fit_is_certified_and_says_what_it_chose(symmetric, joint_mean):
 
 def test_default_settings_tune_and_cover():
     X, y = wave(150)
-    model = BandRegressor(random_state=0).fit(X, y)
+    model = BandRegressor(None, random_state=0).fit(X, y)
     assert model.tuning_.chosen in model.tuning_.trials
     new, outputs = wave(2000, seed=5)
     low, high = model.predict_interval(new).T
@@ -72,12 +72,12 @@ def test_an_unsolved_problem_is_reported_with_advice():
 
 def test_progress_goes_to_standard_error_and_only_if_asked_for(capfd):
     X, y = wave(30)
-    loud = BandRegressor(verbose=1, random_state=0).fit(X, y)
+    loud = BandRegressor(None, verbose=1, random_state=0).fit(X, y)
     out, err = capfd.readouterr()
     assert out == ""
     assert "tuning" in err
     assert err.endswith("\n")
-    silent = BandRegressor(random_state=0).fit(X, y)
+    silent = BandRegressor(None, random_state=0).fit(X, y)
     assert capfd.readouterr() == ("", "")
     assert_array_equal(silent.predict_interval(X, 0.5), loud.predict_interval(X, 0.5))
 
@@ -85,7 +85,7 @@ def test_progress_goes_to_standard_error_and_only_if_asked_for(capfd):
 @pytest.mark.parametrize(
     ("parameters", "phases"),
     [
-        ({}, ["mean", "tuning", "band"]),
+        ({"estimator": None}, ["mean", "tuning", "band"]),
         ({"estimator": Ridge()}, ["mean", "difficulty", "tuning", "band"]),
         ({"estimator": Ridge(), "calibration": "cv+"}, ["means", "fold 1/5: tuning", "band"]),
     ],
@@ -151,7 +151,7 @@ def test_a_joint_mean_is_learned_from_all_rows():
 def test_ten_rows_are_enough_and_silent(calibration, capfd):
     for seed in range(2):
         X, y = wave(10, seed=seed)
-        model = BandRegressor(calibration=calibration, random_state=seed).fit(X, y)
+        model = BandRegressor(None, calibration=calibration, random_state=seed).fit(X, y)
         assert np.all(np.isfinite(model.predict(X)))
         assert np.all(model.predict_scale(X) >= 0)
     assert capfd.readouterr() == ("", "")

@@ -80,7 +80,7 @@ def test_a_clone_has_parts_of_its_own_with_the_same_parameters(estimator):
 
 
 def test_a_clone_of_a_model_without_parts_has_none():
-    twin = clone(BandRegressor().fit(*wave(30)))
+    twin = clone(BandRegressor(None).fit(*wave(30)))
     assert twin.estimator is None
     assert twin.band is None
     assert not hasattr(twin, "band_")
@@ -127,7 +127,7 @@ def test_a_search_may_exchange_whole_parts():
     )
     bad, good = Ridge(alpha=1e9), KernelMean(lengthscale=0.5)
     grid = {"band": [flat, adaptive], "estimator": [bad, good]}
-    search = GridSearchCV(BandRegressor(random_state=0), grid, cv=3).fit(X, y)
+    search = GridSearchCV(BandRegressor(None, random_state=0), grid, cv=3).fit(X, y)
     assert isinstance(search.best_params_["estimator"], KernelMean)
     assert search.best_estimator_.lengthscale_ in {(1e3,), (0.5,)}
 
@@ -136,7 +136,7 @@ def test_a_search_may_exchange_whole_parts():
 def test_a_search_over_parts_changes_none_of_them(band):
     X, y = wave(60)
     before = dict(vars(band))
-    model = BandRegressor(band=band, random_state=0)
+    model = BandRegressor(None, band=band, random_state=0)
     GridSearchCV(model, {"band__offset": [0.5, 2.0]}, cv=2).fit(X, y)
     assert vars(band) == before
 

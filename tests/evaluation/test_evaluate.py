@@ -206,7 +206,7 @@ def test_a_model_without_calibration_rows_is_refused():
     with pytest.raises(NotFittedError, match="conformalize"):
         evaluate(regressor(**QUICK, calibration=None).fit(X, Y), X_NEW, Y_NEW)
     with pytest.raises(NotFittedError, match="not fitted"):
-        evaluate(BandRegressor(), X_NEW, Y_NEW)
+        evaluate(BandRegressor(None), X_NEW, Y_NEW)
 
 
 def test_several_levels_are_refused(model):

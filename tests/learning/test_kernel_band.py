@@ -35,13 +35,13 @@ def test_a_clone_has_the_same_parameters_and_its_own_regressor():
     assert copy.difficulty is not band.difficulty
     assert copy.difficulty.alpha == 3.0
     assert copy.solver == band.solver
-    assert clone(BandRegressor(band=band)).band is not band
+    assert clone(BandRegressor(None, band=band)).band is not band
 
 
 def test_no_band_means_the_default_band():
     X, y = wave()
-    expected = BandRegressor(band=KernelBand(), random_state=0).fit(X, y).predict_interval(X)
-    model = BandRegressor(random_state=0).fit(X, y)
+    expected = BandRegressor(None, band=KernelBand(), random_state=0).fit(X, y).predict_interval(X)
+    model = BandRegressor(None, random_state=0).fit(X, y)
     assert_array_equal(model.predict_interval(X), expected)
     assert model.band is None
 
@@ -49,7 +49,7 @@ def test_no_band_means_the_default_band():
 def test_no_estimator_means_the_default_kernel_mean():
     X, y = wave()
     expected = BandRegressor(KernelMean(), random_state=0).fit(X, y).predict_interval(X)
-    model = BandRegressor(random_state=0).fit(X, y)
+    model = BandRegressor(None, random_state=0).fit(X, y)
     assert_array_equal(model.predict_interval(X), expected)
     assert model.estimator is None
 
@@ -63,12 +63,12 @@ def test_no_estimator_means_the_default_kernel_mean():
 )
 def test_parameters_of_a_part_that_is_none_are_refused_in_one_sentence(name, message):
     with pytest.raises(ValueError, match=message) as caught:
-        BandRegressor().set_params(**{name: True})
+        BandRegressor(None).set_params(**{name: True})
     assert "\n" not in str(caught.value)
 
 
 def test_a_part_and_its_parameters_may_be_set_at_once():
-    model = BandRegressor().set_params(band=KernelBand(), band__symmetric=True)
+    model = BandRegressor(None).set_params(band=KernelBand(), band__symmetric=True)
     assert model.band.symmetric is True
     model.set_params(band__lengthscale=2.0, estimator=Ridge(), estimator__alpha=3.0)
     assert (model.band.lengthscale, model.estimator.alpha) == (2.0, 3.0)
@@ -80,7 +80,7 @@ def test_a_band_is_not_changed_by_a_fit():
     X, y = wave()
     band = KernelBand(**FIXED)
     before = dict(vars(band))
-    BandRegressor(band=band, random_state=0).fit(X, y)
+    BandRegressor(None, band=band, random_state=0).fit(X, y)
     assert vars(band) == before
 
 
@@ -195,7 +195,7 @@ def test_parameters_that_mean_nothing_are_refused_in_one_sentence(parameters, me
         band.check()
     assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match=message):
-        BandRegressor(band=band).fit(*wave())
+        BandRegressor(None, band=band).fit(*wave())
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_numbers_of_numpy_are_numbers(parameters):
 @pytest.mark.parametrize("band", ["hard", Ridge(), KernelBand, {"symmetric": True}])
 def test_what_is_no_band_is_refused(band):
     with pytest.raises(ValueError, match="band must be a KernelBand or None, got"):
-        BandRegressor(band=band).fit(*wave())
+        BandRegressor(None, band=band).fit(*wave())
 
 
 def test_a_joint_mean_around_a_model_is_refused():

@@ -164,7 +164,7 @@ def test_climbing_finds_the_top_of_a_hill_within_its_budget():
 
 def test_the_whole_path_is_kept_and_becomes_a_table():
     X, y = wave(40)
-    model = BandRegressor(random_state=0).fit(X, y)
+    model = BandRegressor(None, random_state=0).fit(X, y)
     tuning = model.tuning_
     frame = tuning.to_frame()
     assert len(frame) == len(tuning.trials)

@@ -109,7 +109,7 @@ KERNEL_BANDS = {
     "cv+": lambda: band(calibration="cv+", cv=3).fit(X, y),
     "localized": lambda: band(calibration="localized").fit(X, y),
     "conformalized": conformalized,
-    "tuned": lambda: BandRegressor(random_state=0).fit(X, y),
+    "tuned": lambda: BandRegressor(None, random_state=0).fit(X, y),
     "as published": lambda: BandRegressor.as_published(
         band__lengthscale=1.0, estimator__lengthscale=1.0, random_state=0
     ).fit(X, y),

@@ -35,7 +35,7 @@ def no_figure_stays_open():
 def one_input():
     """A model of one input, and rows that it has not seen."""
     X, y = case(1).sample(250, random_state=0)
-    return BandRegressor(random_state=0).fit(X, y), *case(1).sample(150, random_state=1)
+    return BandRegressor(None, random_state=0).fit(X, y), *case(1).sample(150, random_state=1)
 
 
 def three_inputs(n, random_state):
@@ -48,7 +48,7 @@ def three_inputs(n, random_state):
 def several_inputs():
     """A model of three named inputs, whose scale depends on the last, and new rows."""
     X, y = three_inputs(300, 0)
-    model = BandRegressor(random_state=0).fit(pd.DataFrame(X, columns=NAMES), y)
+    model = BandRegressor(None, random_state=0).fit(pd.DataFrame(X, columns=NAMES), y)
     X_new, y_new = three_inputs(400, 1)
     return model, pd.DataFrame(X_new, columns=NAMES), y_new
 
@@ -379,7 +379,7 @@ def test_a_band_transformer_leaves_the_choice_of_the_column_to_the_user():
 def test_only_fitted_band_regressors_are_drawn(display, one_input):
     _, X, y = one_input
     with pytest.raises(NotFittedError):
-        display.from_estimator(BandRegressor(), X, y)
+        display.from_estimator(BandRegressor(None), X, y)
     with pytest.raises(TypeError, match="must be a BandRegressor, got LinearRegression: put other"):
         display.from_estimator(LinearRegression().fit(X, y), X, y)
 
@@ -592,7 +592,7 @@ def test_a_model_without_tuning_has_no_tuning_to_draw(one_input):
     with pytest.raises(ValueError, match=r'not tuned, .* fit with lengthscale="hsic"'):
         TuningDisplay.from_estimator(fixed().fit(X, y))
     with pytest.raises(NotFittedError):
-        TuningDisplay.from_estimator(BandRegressor())
+        TuningDisplay.from_estimator(BandRegressor(None))
 
 
 def test_the_diagram_of_a_model_stays_that_of_scikit_learn(one_input):

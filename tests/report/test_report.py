@@ -259,7 +259,7 @@ def test_many_rows_are_thinned_and_the_page_says_so(model):
 
 
 def test_a_tuned_model_shows_every_trial_and_the_choice():
-    model = BandRegressor(random_state=0).fit(X[:100], Y[:100])
+    model = BandRegressor(None, random_state=0).fit(X[:100], Y[:100])
     page = Page(render_report(model, X_NEW, Y_NEW))
     shown, chosen = page.figures["tuning"]["traces"], model.tuning_.chosen
     for axis, value in (("y", chosen.criterion), ("y2", chosen.interval_score)):
@@ -271,7 +271,7 @@ def test_a_tuned_model_shows_every_trial_and_the_choice():
 def test_the_report_draws_the_tuning_as_the_display_does():
     many, outputs = case(2, dimension=3).sample(120, random_state=0)
     for inputs, y in ((X[:100], Y[:100]), (many, outputs)):
-        model = BandRegressor(random_state=0).fit(inputs, y)
+        model = BandRegressor(None, random_state=0).fit(inputs, y)
         display = TuningDisplay.from_estimator(model, ax=Figure().subplots(2))
         figure = tuning_figure(SearchPicture.of(model.tuning_.to_frame(), model.tuning_.criterion))
         parts = zip(
@@ -382,7 +382,7 @@ def test_a_link_to_an_old_page_stays_a_link(model, tmp_path):
 @pytest.mark.parametrize(("path", "fault"), [(".", "is a folder"), ("no/a.html", "does not exist")])
 def test_a_path_that_cannot_be_a_file_is_refused_before_any_work(tmp_path, path, fault):
     with pytest.raises(OSError, match=fault):
-        write_report(BandRegressor(), X, Y, tmp_path / path)
+        write_report(BandRegressor(None), X, Y, tmp_path / path)
 
 
 def test_half_a_surrogate_pair_in_the_title_can_be_written(model, tmp_path):

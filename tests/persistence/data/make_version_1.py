@@ -36,7 +36,7 @@ def write(name: str, model: sosbands.BandRegressor, rows: np.ndarray) -> None:
 def main() -> None:
     X, y = case(1).sample(120, random_state=0)
     rows = np.linspace(X.min(), X.max(), 10)[:, None]
-    write("version-1", sosbands.BandRegressor(random_state=0).fit(X, y), rows)
+    write("version-1", sosbands.BandRegressor(None, random_state=0).fit(X, y), rows)
     trees = HistGradientBoostingRegressor(max_iter=5, random_state=0)
     band = sosbands.KernelBand(max_rank=20)
     around = sosbands.BandRegressor(trees, band=band, random_state=0)

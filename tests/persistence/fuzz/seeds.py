@@ -81,7 +81,7 @@ KERNEL_BANDS: dict[str, Callable[[], Any]] = {
     "groups": lambda: conformalized(groups=["u", "v"] * 12),
     "weights": lambda: conformalized(weights=np.linspace(1, 2, 24)),
     "clustered": lambda: band(cv=GroupKFold(2)).fit(X, y, groups=np.arange(N) % 12),
-    "tuned": lambda: BandRegressor(band=KernelBand(max_rank=6), random_state=0).fit(X, y),
+    "tuned": lambda: BandRegressor(None, band=KernelBand(max_rank=6), random_state=0).fit(X, y),
     "transformer": lambda: band(band_transformer=ENCODER).fit(MIXED, y),
     "difficulty": lambda: band(Ridge(), difficulty=KNeighborsRegressor(3)).fit(X, y),
     "a solver": lambda: band(solver=Newton(tol=1e-3), y_min=-9.0).fit(X, y),
