@@ -27,12 +27,13 @@ from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
-from sosbands.learning.parameters import check_choice, check_number
+from sosbands.learning.parameters import check_number
 from sosbands.learning.progress import Progress
 from sosbands.learning.routing import fit_parameters, router
 from sosbands.learning.stacking import StackedMean
 from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
+from sosbands.quoting import quoted
 from sosbands.types import Array
 
 
@@ -370,7 +371,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
 
 def _mean_of(estimator: Any) -> Any:
     """The regressor that a name, or None, stands for."""
+    if isinstance(estimator, str) and estimator != "auto":
+        raise ValueError(f'estimator must be "auto", a regressor or None, got {quoted(estimator)}')
     if isinstance(estimator, str):
-        check_choice("estimator", estimator, ("auto",))
         return StackedMean()
     return KernelMean() if estimator is None else estimator
