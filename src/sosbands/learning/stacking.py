@@ -284,10 +284,10 @@ def stacking_weights(P: Array, y: Array, counts: Array | None = None) -> Array:
     counts = np.ones(len(y)) if counts is None else counts
     kept = counts > 0
     errors, counts = (P - y[:, None])[kept], counts[kept]
-    # A quantile that is the same whether a row counts twice or is there twice.
-    middle = {"weights": counts, "method": "inverted_cdf"}
-    usual = np.quantile(np.abs(errors), 0.5, axis=0, **middle).min()
-    size = float(np.abs(errors).max()) or 1.0
+    # A median that is the same whether a row counts twice or is there twice.
+    sizes = np.abs(errors)
+    usual = np.quantile(sizes, 0.5, axis=0, weights=counts, method="inverted_cdf").min()
+    size = float(sizes.max()) or 1.0
     delta = max(_LARGE_ERROR * usual / size, _SAME)
     errors, k = errors / size, P.shape[1]
     w: Array = np.full(k, 1 / k)
