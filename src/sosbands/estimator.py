@@ -10,11 +10,12 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
+from sosbands.learning.encoding import TableEncoder
 from sosbands.learning.fitting import (
     Fitted,
     learn_all,
@@ -68,8 +69,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
         splitter or groups, residuals of a kernel mean are out of fold instead of leave-one-out.
     band_transformer : transformer or None
-        What the band sees of X. Default: the numeric columns; a kernel mean sees the same, and has
-        to see all columns.
+        What the band and a kernel mean see of X. None: all of it, by a `TableEncoder` that makes
+        numbers of missing values, categories and dates. Other estimators see X as it is.
     remove_outliers : float or None
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
@@ -185,7 +186,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            At least ten rows.
+            At least ten rows. What the estimator takes; the band takes any table.
         y : array-like of shape (n,)
         groups : array-like of shape (n,), optional
             Rows of one group, such as a patient, stay together: in a fold, and in the calibration
@@ -207,6 +208,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         fresh = copy(self)
         certificates = fresh._fit(X, y, groups)
         self.__dict__ = fresh.__dict__
+        if notices := self.band_.encoding.notices:
+            warnings.warn("; ".join(notices), stacklevel=2)
         for certificate in certificates:
             for kind, text in status_notes(certificate):
                 warnings.warn(text, kind, stacklevel=2)
@@ -265,6 +268,16 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         X, y = fitting_rows(self, X, y, reset=False)
         self.calibration_ = self.calibration_.with_rows(self.band_.at(X), y, companion)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        seen_by = self.estimator
+        if self.estimator is None or isinstance(self.estimator, KernelMean):
+            seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
+        inner = get_tags(seen_by).input_tags
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.input_tags.categorical = inner.categorical
+        return tags
 
     def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Certificate]:
         """Check, learn, calibrate and record; what proves each band that was learned."""

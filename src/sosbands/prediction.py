@@ -13,8 +13,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import Companion, checked_levels
-from sosbands.learning.encoding import frame_like, is_frame, row_blocks
 from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.tables import frame_like, is_frame, row_blocks
 from sosbands.learning.validation import new_rows
 from sosbands.types import Array
 

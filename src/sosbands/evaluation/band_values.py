@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sosbands.datasets import Case
 from sosbands.estimator import BandRegressor
-from sosbands.learning.encoding import is_frame
+from sosbands.learning.encoding import TableEncoder
+from sosbands.learning.tables import is_frame
 from sosbands.metrics import coverage
 from sosbands.quoting import listed, quoted
 from sosbands.types import Array
@@ -63,16 +64,13 @@ def as_table(X: Any) -> Any:
 
 def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
     """The names of the d columns that the band sees."""
-    inputs = model.band_.encoding
-    names: Any = inputs.columns
-    if inputs.transformer is not None:
-        try:
-            names = inputs.transformer.get_feature_names_out()
-        except (AttributeError, ValueError):  # many transformers do not name what they make
-            names = None
-    elif names is None:
-        names = getattr(model, "feature_names_in_", None)
-    if names is None or len(names) != d:
+    encoder = model.band_.encoding.transformer
+    named = not isinstance(encoder, TableEncoder) or hasattr(model, "feature_names_in_")
+    try:
+        names = encoder.get_feature_names_out() if named and encoder is not None else ()
+    except (AttributeError, ValueError):  # many transformers do not name what they make
+        names = ()
+    if len(names) != d:
         return tuple(f"input {j + 1}" for j in range(d))
     return tuple(str(name) for name in names)
 
@@ -166,8 +164,8 @@ def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
     """The column of X where θᶠ is shortest, in units of its spread; the first of equals."""
     if X.shape[1] == 1:
         return 0
-    inputs = model.band_.encoding
-    if inputs.transformer is not None:
+    encoder = model.band_.encoding.transformer
+    if not isinstance(encoder, TableEncoder | None):
         raise ValueError(
             "with a band_transformer the inputs of the scale are not columns of X: choose the "
             "column to draw over with feature="
@@ -179,7 +177,7 @@ def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
     spread = dict(zip(known.columns.tolist(), known.units.scale, strict=True))  # of what varies
     relative = lengthscales / [spread.get(j, np.finfo(float).tiny) for j in seen.columns.tolist()]
     place = int(seen.columns[np.argmin(relative)])
-    return place if inputs.positions is None else inputs.positions[place]
+    return place if encoder is None else encoder.places_[place]
 
 
 def _numbers(X: Any, position: int, name: str) -> Array:

@@ -142,7 +142,7 @@ def _judged(
     """A row for each method, with the seconds that it took."""
     (X, y), level = parts.test, parts.level
     # Clusters are made of the inputs as numbers, standardised.
-    B = BandInputs.learn(*parts.train, parts.transformer)(X)
+    B = BandInputs.learn(*parts.train, parts.transformer, None)[0](X)
     regions, found = Affine.of(B)(B), {}
     clusters = min(cluster_count(len(y)), len(np.unique(regions, axis=0)))
     gap = partial(coverage_gap, level=level, n_clusters=clusters, random_state=parts.seed)

@@ -11,7 +11,7 @@ from sosbands.conformal import BandRows, IntervalFamily
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
-from sosbands.learning.encoding import BandInputs
+from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.means import Mean
 from sosbands.learning.scale_inputs import ScaleInputs, Seen
@@ -20,6 +20,8 @@ from sosbands.types import Array
 
 # Pre-training rows that choose the bandwidth of a localized calibration.
 _TYPICAL_ROWS = 1000
+# How far away, in units of usual distances, a cell is that is like none of the training rows.
+_STRANGE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,43 +79,47 @@ class FittedBand:
     def mean(self, X: Any) -> Array:
         """m at the rows of X, in the units of y."""
         with few_threads(X.shape[0]):
-            B = self.encoding(X)
+            encoded = self.encoding.encoded(X)
             if self.functions.joint_mean is None:
-                return self.mean_model(X, B)
-            return self._joint_mean(self._seen(X, B).Z)
+                return self.mean_model(X, encoded.B)
+            return self._joint_mean(self._seen(X, encoded).Z)
 
     def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
         """m and √f, or m and (f_low, f_up), in the units of y; wider far from the data."""
         with few_threads(X.shape[0]):
-            return self._mean_and_scale(X, self.encoding(X))
+            return self._mean_and_scale(X, self.encoding.encoded(X))
 
     def at(self, X: Any) -> BandRows:
         """The nested intervals at the rows of X, before calibration, and where the rows are."""
         with few_threads(X.shape[0]):
-            B = self.encoding(X)
-            mean, scale = self._mean_and_scale(X, B)
+            encoded = self.encoding.encoded(X)
+            mean, scale = self._mean_and_scale(X, encoded)
         if self.symmetric:
             family = IntervalFamily.around(mean, scale)
         else:
             typical = self.residual_size
             family = IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
-        return BandRows(self, X, mean, family, self.inputs(B))
+        return BandRows(self, X, mean, family, self.inputs(encoded.B))
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""
-        return self.extrapolation.distance(self.encoding(X))
+        return self._distance(self.encoding.encoded(X))
+
+    def _distance(self, encoded: Encoded) -> Array:
+        """A cell that is like none of the training rows counts like a row that is far away."""
+        return np.hypot(self.extrapolation.distance(encoded.B), _STRANGE * encoded.strange)
 
     @property
     def typical_inputs(self) -> Array:
         """Inputs of some pre-training rows, in the units of `BandRows.local_inputs`."""
         return self.extrapolation.rows[:_TYPICAL_ROWS, self.inputs.columns]
 
-    def _mean_and_scale(self, X: Any, B: Array) -> tuple[Array, Array]:
+    def _mean_and_scale(self, X: Any, encoded: Encoded) -> tuple[Array, Array]:
         if self.functions.joint_mean is None:
-            mean = self.mean_model(X, B)
-            seen = self.scale_inputs(B, mean)
+            mean = self.mean_model(X, encoded.B)
+            seen = self.scale_inputs(encoded, mean)
         else:
-            seen = self._seen(X, B)
+            seen = self._seen(X, encoded)
             mean = self._joint_mean(seen.Z)
         scale = self.functions.scale(seen.Z)
         if self.second_opinion is not None and seen.guess is not None:
@@ -122,14 +128,14 @@ class FittedBand:
         if not self.caution:
             return mean, scale
         # Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
-        distance = self.extrapolation.distance(B)
+        distance = self._distance(encoded)
         wider = 1 + self.caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
         return mean, (scale.T * wider).T
 
-    def _seen(self, X: Any, B: Array) -> Seen:
+    def _seen(self, X: Any, encoded: Encoded) -> Seen:
         """What a joint scale sees: the preliminary prediction, too, if it counts."""
         sees = self.scale_inputs.predictions is not None
-        return self.scale_inputs(B, self.mean_model(X, B) if sees else None)
+        return self.scale_inputs(encoded, self.mean_model(X, encoded.B) if sees else None)
 
     def _joint_mean(self, Z: Array) -> Array:
         joint: Any = self.functions.joint_mean

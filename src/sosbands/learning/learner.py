@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from sosbands.core.solvers import Solution
 from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
-from sosbands.learning.encoding import BandInputs
+from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import (
@@ -77,7 +77,9 @@ class PreparedRows:
         X ↦ B.
     inputs : VaryingInputs
         Units of B.
-    B, y : arrays of shapes (n, d) and (n,)
+    seen : Encoded
+        B, and what else there is to see of the rows.
+    y : array of shape (n,)
     folds : sequence of (train, test)
     mean : OutOfSample
         The mean, and its predictions of these rows.
@@ -85,16 +87,21 @@ class PreparedRows:
 
     encoding: BandInputs
     inputs: VaryingInputs
-    B: Array
+    seen: Encoded
     y: Array
     folds: Folds
     mean: OutOfSample
+
+    @property
+    def B(self) -> Array:
+        """The rows as numbers."""
+        return self.seen.B
 
     def take(self, rows: Indices) -> PreparedRows:
         """Some of the rows, in this order, with the same mean."""
         return replace(
             self,
-            B=self.B[rows],
+            seen=Encoded(*(part[rows] for part in self.seen)),
             y=self.y[rows],
             folds=renumbered(self.folds, rows, len(self.y)),
             mean=self.mean.take(rows),
@@ -118,7 +125,7 @@ class BandLearner:
     band : KernelBand
         Checked.
     transformer : transformer or None
-        What the band sees of X; None for its numeric columns.
+        What the band sees of X; None for a `TableEncoder`.
     cv : int or splitter
     remove_outliers : float or None
     n_jobs : int or None
@@ -229,26 +236,25 @@ class BandLearner:
         """A regressor sees X in the order of the user, and predicts what the band needs."""
         n, chosen = len(y), self._sample(len(y))
         kept, outputs = _safe_indexing(X, chosen), y[chosen]
-        encoding = BandInputs.learn(kept, outputs, self.transformer)
-        B = encoding(kept)
+        own_folds = renumbered(folds, chosen, n)
+        encoding, seen = BandInputs.learn(kept, outputs, self.transformer, own_folds)
         if mean is None:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
             held_out = [(train, test) for train, test in parts if len(test)]
             mean = given_mean(
                 self.estimator, X, y, folds=held_out, n_jobs=self.n_jobs, progress=self.progress
             )
-        folds, mean = renumbered(folds, chosen, n), mean.take(chosen)
-        rows = PreparedRows(encoding, VaryingInputs.of(B), B, outputs, folds, mean)
+        mean, inputs = mean.take(chosen), VaryingInputs.of(seen.B)
+        rows = PreparedRows(encoding, inputs, seen, outputs, own_folds, mean)
         return rows.take(rows.order)
 
     def _with_kernel_mean(
         self, X: Any, y: Array, folds: Folds, *, exchangeable: bool
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
-        encoding = BandInputs.learn(X, y, self.transformer)
-        B = encoding(X)
+        encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
         unknown = OutOfSample(Mean(self.estimator, True), np.full(len(y), np.nan))
-        rows = PreparedRows(encoding, VaryingInputs.of(B), B, y, folds, unknown)
+        rows = PreparedRows(encoding, VaryingInputs.of(seen.B), seen, y, folds, unknown)
         order = rows.order
         rows = rows.take(order)
         held_out = None if exchangeable else rows.folds
@@ -271,7 +277,7 @@ class BandLearner:
         inputs = rows.inputs if standardize else VaryingInputs.of(B, active=False)
         usual = residuals[leftover.inliers]
         sees, seen = ScaleInputs.learn(
-            B,
+            rows.seen,
             rows.mean.predictions,
             np.clip(residuals, usual.min(), usual.max()),
             inputs=inputs,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sosbands.learning.difficulty import Difficulty
+from sosbands.learning.encoding import Encoded
+from sosbands.learning.levels import LevelMeans
 from sosbands.learning.plan import Rules
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.types import Array, Folds
+from sosbands.types import Array, Folds, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,34 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
+class LevelSizes:
+    """How large residuals are in each level of a column: means of √|r|, in units of their own.
+
+    Attributes
+    ----------
+    means : LevelMeans
+    units : Affine
+    """
+
+    means: LevelMeans
+    units: Affine
+
+    def __call__(self, codes: Indices) -> Array:
+        """At rows of these levels."""
+        return self.units(self.means(codes))
+
+    @classmethod
+    def learn(cls, codes: Indices, residuals: Array, folds: Folds) -> tuple[LevelSizes, Array]:
+        """The sizes, and those at the training rows without the fold that holds a row."""
+        known = np.isfinite(residuals)
+        roots = np.sqrt(np.abs(np.where(known, residuals, 0.0)))
+        roots[~known] = roots[known].mean()
+        means, at_rows = LevelMeans.learn(codes, int(codes.max()) + 1, roots, folds)
+        units = Affine.of(at_rows)
+        return cls(means, units), units(at_rows)
+
+
+@dataclass(frozen=True, eq=False)
 class ScaleInputs:
     """(B, prediction) ↦ what the scale sees.
 
@@ -40,35 +71,41 @@ class ScaleInputs:
     predictions : Affine or None
         Units of the prediction, if it is an input.
     difficulty : Difficulty or None
+    sizes : tuple of LevelSizes
+        For each column of X with many levels.
     """
 
     inputs: VaryingInputs
     predictions: Affine | None
     difficulty: Difficulty | None
+    sizes: tuple[LevelSizes, ...] = ()
 
-    def __call__(self, B: Array, prediction: Array | None) -> Seen:
+    def __call__(self, seen: Encoded, prediction: Array | None) -> Seen:
         """What the scale sees of new rows."""
-        Z = self._without_difficulty(B, prediction)
+        sizes = [size(codes) for size, codes in zip(self.sizes, seen.levels.T, strict=True)]
+        Z = self._without_difficulty(seen.B, prediction, sizes)
         if self.difficulty is None:
             return Seen(Z, None)
         guess = self.difficulty(Z)
         return Seen(np.column_stack([Z, guess]), guess)
 
-    def _without_difficulty(self, B: Array, prediction: Array | None) -> Array:
-        if self.predictions is None or prediction is None:
-            return self.inputs(B)
-        return np.column_stack([self.inputs(B), self.predictions(prediction)])
+    def _without_difficulty(
+        self, B: Array, prediction: Array | None, sizes: Sequence[Array]
+    ) -> Array:
+        known = self.predictions is not None and prediction is not None
+        extra = [self.predictions(prediction)] if known else []  # type: ignore[misc, arg-type]
+        return np.column_stack([self.inputs(B), *extra, *sizes])
 
     def weights(self, rules: Rules) -> Array:
         """How much each column of Z counts if all lengthscales are equal."""
         extra = [rules.prediction_weight] * (self.predictions is not None)
-        extra += [1.0] * (self.difficulty is not None)
+        extra += [1.0] * (len(self.sizes) + (self.difficulty is not None))
         return np.concatenate([np.ones(len(self.inputs.columns)), extra])
 
     @classmethod
     def learn(
         cls,
-        B: Array,
+        encoded: Encoded,
         predictions: Array,
         residuals: Array,
         *,
@@ -84,8 +121,9 @@ class ScaleInputs:
         """
         known = np.isfinite(residuals)
         units = Affine.of(predictions[known]) if rules.prediction_weight > 0 else None
-        plain = cls(inputs, units, None)
-        Z = plain._without_difficulty(B, predictions)
+        learned = [LevelSizes.learn(codes, residuals, folds) for codes in encoded.levels.T]
+        plain = cls(inputs, units, None, tuple(sizes for sizes, _ in learned))
+        Z = plain._without_difficulty(encoded.B, predictions, [values for _, values in learned])
         least_fold = min(len(train) for train, _ in folds)
         model = rules.difficulty(int(known.sum()), least_fold=least_fold)
         if model is None or not known.all():
@@ -93,4 +131,4 @@ class ScaleInputs:
         difficulty, guess = Difficulty.learn(
             model, Z, np.abs(residuals), folds=folds, n_jobs=n_jobs, progress=progress
         )
-        return cls(inputs, units, difficulty), Seen(np.column_stack([Z, guess]), guess)
+        return replace(plain, difficulty=difficulty), Seen(np.column_stack([Z, guess]), guess)

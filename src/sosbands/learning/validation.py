@@ -1,7 +1,8 @@
 """The rows that users give to an estimator, checked.
 
-They become arrays of numbers, or are passed on as the user's own models want them: data frames to
-an `estimator` or a `band_transformer`, anything with rows and columns to a `band_transformer`.
+Data frames are passed on as they are: what their columns hold is a matter of those who see them,
+the `estimator` and the `band_transformer`. Anything else becomes an array of numbers, NaN among
+them, or of whatever has rows and columns if there is a `band_transformer`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sosbands.learning.encoding import is_frame
-from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.tables import is_frame, numbers_of, read_table
 from sosbands.quoting import quoted
 from sosbands.types import Array
 
@@ -51,20 +51,9 @@ def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
     """Rows with their outputs; if `reset`, those of a fit: at least ten, and they name columns."""
     least = MIN_ROWS if reset else 1
-    if _sees_arrays(estimator, X):
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            dtype=np.float64,
-            y_numeric=True,
-            ensure_min_samples=least,
-        )
-        return X, np.asarray(y, dtype=np.float64)
-    X = _passed_on(estimator, X, reset=reset)
     if y is None:
         raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
+    X = _checked(estimator, X, reset=reset)
     outputs: Array = column_or_1d(
         check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
     )
@@ -76,24 +65,20 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple
 
 def new_rows(estimator: Any, X: Any) -> Any:
     """Rows without outputs, with the columns of those of the fit."""
-    if _sees_arrays(estimator, X):
-        return validate_data(estimator, X, reset=False, dtype=np.float64)
-    return _passed_on(estimator, X, reset=False)
+    return _checked(estimator, X, reset=False)
 
 
-def _passed_on(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as the user's models want it, its names and its number of columns checked."""
+def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as the user's models want it, its names and its number of columns checked.
+
+    A frame stays one. Anything else is an array: of numbers, unless a transformer reads it.
+    """
+    read_by_us = estimator.band_transformer is None
     if not is_frame(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False)
+        X = numbers_of(X) if read_by_us else check_array(X, dtype=None, ensure_all_finite=False)
     if X.shape[0] == 0:
         raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reset and read_by_us:
+        read_table(X, empty=False)  # all faulty columns at once, before anything is split
     return X
-
-
-def _sees_arrays(estimator: Any, X: Any) -> bool:
-    """Whether X is turned into an array of numbers, or passed on as it is."""
-    if estimator.band_transformer is not None:
-        return False
-    kernel_mean = estimator.estimator is None or isinstance(estimator.estimator, KernelMean)
-    return kernel_mean or not is_frame(X)

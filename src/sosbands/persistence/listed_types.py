@@ -24,19 +24,22 @@ from sosbands.core.features import Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
+from sosbands.learning.columns import LeftOut
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
-from sosbands.learning.encoding import BandInputs
+from sosbands.learning.encoding import BandInputs, TableEncoder
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.levels import LevelEncoding, LevelMeans
 from sosbands.learning.means import Mean
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.learning.scale_inputs import ScaleInputs
+from sosbands.learning.quantities import DateEncoding, NumberEncoding
+from sosbands.learning.scale_inputs import LevelSizes, ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.persistence import band_parts, boosters, kinds, trees
+from sosbands.persistence import band_parts, boosters, kinds, table_parts, trees
 from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
 
 # They compute with Python and NumPy alone, or ask other estimators. By module, so that the whole
@@ -69,6 +72,7 @@ _PLAIN = {
 _PARTS = (
     *CALIBRATIONS,
     *(SignedCalibration, BandInputs, Mean, ScaleInputs, SecondOpinion, BandFunctions, FittedBand),
+    *(LeftOut, LevelSizes),
     *(Gaussian, Linear, Matern),
     *(SDP, Accelerated, Newton),
     *(Trial, Tuning),
@@ -78,8 +82,13 @@ _NOTHING: frozenset[str] = frozenset()
 
 _CHECKED = (
     Kind(Affine, band_parts.affine, _NOTHING),
+    Kind(DateEncoding, table_parts.date_encoding, _NOTHING),
     Kind(Difficulty, band_parts.difficulty, _NOTHING),
+    Kind(LevelEncoding, table_parts.level_encoding, _NOTHING),
+    Kind(LevelMeans, table_parts.level_means, _NOTHING),
     Kind(NeighbourMean, band_parts.neighbour_mean, frozenset({"rows_", "means_"})),
+    Kind(NumberEncoding, table_parts.number_encoding, _NOTHING),
+    Kind(TableEncoder, table_parts.table_encoder, COLUMNS | {"columns_", "notices_"}),
     Kind(VaryingInputs, band_parts.varying_inputs, _NOTHING),
     Kind(Certificate, band_parts.certificate, _NOTHING),
     Kind(Extrapolation, band_parts.extrapolation, _NOTHING),
