@@ -36,6 +36,10 @@ class Encoded(NamedTuple):
     levels: Indices
     strange: Indices
 
+    def take(self, rows: Indices) -> Encoded:
+        """Some of the rows."""
+        return Encoded(self.B[rows], self.levels[rows], self.strange[rows])
+
     @classmethod
     def of(cls, B: Array) -> Encoded:
         """Without levels, and with nothing strange."""
@@ -115,7 +119,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 return Encoded.of(B)
         table = self._read(X)
         blocks = [one.encode(column.values) for one, column in table]
-        levels = [one.places(column.values) for one, column in table if _many(one)]
+        levels = [
+            one.places(column.values)
+            for one, column in table
+            if isinstance(one, LevelEncoding) and one.means is not None
+        ]
         n = len(blocks[0])
         return Encoded(
             np.ascontiguousarray(np.column_stack(blocks)),
@@ -203,10 +211,6 @@ def _like(kind: str, column: Column) -> Column:
     n = len(column.values)
     missing = [None] * n if kind == "text" else np.full(n, np.nan)
     return Column(column.name, "empty", missing)
-
-
-def _many(encoding: ColumnEncoding) -> bool:
-    return isinstance(encoding, LevelEncoding) and encoding.means is not None
 
 
 @dataclass(frozen=True, eq=False)

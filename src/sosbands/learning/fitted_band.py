@@ -107,7 +107,8 @@ class FittedBand:
 
     def _distance(self, encoded: Encoded) -> Array:
         """A cell that is like none of the training rows counts like a row that is far away."""
-        return np.hypot(self.extrapolation.distance(encoded.B), _STRANGE * encoded.strange)
+        distance = self.extrapolation.distance(encoded.B)
+        return np.asarray(np.hypot(distance, _STRANGE * encoded.strange))
 
     @property
     def typical_inputs(self) -> Array:

@@ -101,7 +101,7 @@ class PreparedRows:
         """Some of the rows, in this order, with the same mean."""
         return replace(
             self,
-            seen=Encoded(*(part[rows] for part in self.seen)),
+            seen=self.seen.take(rows),
             y=self.y[rows],
             folds=renumbered(self.folds, rows, len(self.y)),
             mean=self.mean.take(rows),

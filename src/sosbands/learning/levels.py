@@ -127,6 +127,7 @@ class LevelEncoding:
     usual: int
 
     kind = "text"
+    plain = False
 
     def places(self, values: Sequence[Level]) -> Indices:
         """The code of every row, −1 for levels that are not on the list."""

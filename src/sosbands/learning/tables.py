@@ -61,12 +61,11 @@ def row_blocks(X: Any) -> Iterator[slice]:
     return (slice(start, min(start + _BLOCK_ROWS, rows)) for start in range(0, rows, _BLOCK_ROWS))
 
 
-def numbers_of(X: Any) -> Array:
+def numbers_of(X: Any, **checks: Any) -> Array:
     """What is no frame, as numbers in rows; missing ones are NaN, infinite ones refused."""
+    checks = {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan", **checks}
     try:
-        return np.asarray(
-            check_array(X, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
-        )
+        return np.asarray(check_array(X, input_name="X", **checks))
     except ValueError as error:
         if "could not convert string" not in str(error):
             raise
@@ -162,7 +161,7 @@ def _by_values(name: Any, values: list[Any]) -> Column:
 def _seconds_since_1970(date: Any) -> float:
     if not isinstance(date, datetime.datetime):
         date = datetime.datetime(date.year, date.month, date.day)
-    return (date.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)).total_seconds()
+    return float((date.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)).total_seconds())
 
 
 def _seconds_of_day(time: datetime.time) -> float:

@@ -50,10 +50,10 @@ def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
     """Rows with their outputs; if `reset`, those of a fit: at least ten, and they name columns."""
-    least = MIN_ROWS if reset else 1
     if y is None:
         raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
-    X = _checked(estimator, X, reset=reset)
+    least = MIN_ROWS if reset else 1
+    X = _checked(estimator, X, reset=reset, least=least)
     outputs: Array = column_or_1d(
         check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
     )
@@ -65,20 +65,22 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple
 
 def new_rows(estimator: Any, X: Any) -> Any:
     """Rows without outputs, with the columns of those of the fit."""
-    return _checked(estimator, X, reset=False)
+    return _checked(estimator, X, reset=False, least=1)
 
 
-def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _checked(estimator: Any, X: Any, *, reset: bool, least: int) -> Any:
     """X as the user's models want it, its names and its number of columns checked.
 
     A frame stays one. Anything else is an array: of numbers, unless a transformer reads it.
     """
-    read_by_us = estimator.band_transformer is None
-    if not is_frame(X):
-        X = numbers_of(X) if read_by_us else check_array(X, dtype=None, ensure_all_finite=False)
+    encoded = estimator.band_transformer is None
+    if not is_frame(X) and encoded:
+        X = numbers_of(X, estimator=estimator, ensure_min_samples=least)
+    elif not is_frame(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False)
     if X.shape[0] == 0:
         raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if reset and read_by_us:
+    if reset and encoded:
         read_table(X, empty=False)  # all faulty columns at once, before anything is split
     return X

@@ -28,7 +28,7 @@ def number_encoding(kind: type, attributes: Attributes) -> Any:
 
 def date_encoding(kind: type, attributes: Attributes) -> Any:
     """A trend, and cycles that there are."""
-    cycles = attributes.get("cycles")
+    cycles: Any = attributes.get("cycles")
     known = isinstance(cycles, tuple) and all(isinstance(name, str) for name in cycles)
     check(known and list(cycles) == [name for name in CYCLES if name in cycles], "unknown cycles")
     check(isinstance(attributes.get("trend"), get_args(ColumnEncoding)), "a date needs a trend")
@@ -44,7 +44,8 @@ def level_means(kind: type, attributes: Attributes) -> Any:
 
 def level_encoding(kind: type, attributes: Attributes) -> Any:
     """Different texts, and perhaps a mean for each."""
-    levels, means = attributes.get("levels"), attributes.get("means")
+    levels: Any = attributes.get("levels")
+    means = attributes.get("means")
     texts = isinstance(levels, tuple) and all(it is None or isinstance(it, str) for it in levels)
     check(texts and len(set(levels)) == len(levels), "levels must be different texts")
     whole(attributes.get("usual"), "the usual level", least=-1, most=len(levels) - 1)
@@ -57,7 +58,7 @@ def table_encoder(kind: type, attributes: Attributes) -> Any:
     """An encoding for each column."""
     encoder = made_anew(kind, attributes)
     if "columns_" in attributes:
-        columns, notices = attributes["columns_"], attributes.get("notices_")
+        columns, notices = attributes["columns_"], attributes.get("notices_", [])
         encodings = get_args(ColumnEncoding)
         known = isinstance(columns, list) and all(isinstance(one, encodings) for one in columns)
         check(known, "a table needs an encoding for each column")
