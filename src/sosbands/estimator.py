@@ -274,9 +274,10 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         seen_by = self.estimator
         if self.estimator is None or isinstance(self.estimator, KernelMean):
             seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
-        inner = get_tags(seen_by).input_tags
-        tags.input_tags.allow_nan = inner.allow_nan
-        tags.input_tags.categorical = inner.categorical
+        if hasattr(seen_by, "__sklearn_tags__") and not isinstance(seen_by, type):
+            inner = get_tags(seen_by).input_tags
+            tags.input_tags.allow_nan = inner.allow_nan
+            tags.input_tags.categorical = inner.categorical
         return tags
 
     def _fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None) -> list[Certificate]:

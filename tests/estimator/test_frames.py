@@ -50,7 +50,12 @@ def test_an_array_after_a_frame_is_taken_with_a_warning(estimator):
 def mixed_frame(n=80):
     X, y = wave(n)
     kinds = np.array(["red", "green"])[np.arange(n) % 2]
-    columns = {"kind": kinds, "x": X[:, 0], "flag": np.arange(n) % 3 == 0, "count": np.arange(n)}
+    columns = {
+        "kind": kinds,
+        "x": X[:, 0],
+        "flag": np.arange(n) % 3 == 0,
+        "count": np.arange(n) % 7,
+    }
     return pd.DataFrame(columns), y + 2.0 * (kinds == "red")
 
 
@@ -61,12 +66,12 @@ def mixed_pipeline():
 
 
 @pytest.mark.parametrize("make", FRAMES)
-def test_the_band_sees_the_numeric_columns_of_a_mixed_frame(make):
+def test_the_band_sees_all_columns_of_a_mixed_frame(make):
     frame, y = mixed_frame()
     frame = make(frame)
-    model = band(mixed_pipeline(), prediction_weight=0.0, lengthscale=[1.0, 2.0, 3.0])
+    model = band(mixed_pipeline(), prediction_weight=0.0, lengthscale=[1.0, 2.0, 3.0, 4.0])
     model.fit(frame, y)
-    assert model.lengthscale_ == (1.0, 2.0, 3.0)
+    assert model.lengthscale_ == (1.0, 2.0, 3.0, 4.0)
     assert_array_equal(model.predict(frame), model.estimator_.predict(frame))
     assert model.predict_interval(frame, LEVELS).shape == (80, 2, 3)
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 
-from sosbands.learning import encoding
+from sosbands.learning import tables
 from tests.estimator.models import INF, LEVELS, MODES, band, fitted, quiet, wave
 
 
@@ -171,7 +171,7 @@ def test_tables_in_pieces_get_the_same_answers(calibration, monkeypatch):
     model = band(calibration=calibration, cv=3).fit(X, y)
     new = np.linspace(-1, 2, 50)[:, None]
     at_once, far = model.predict_interval(new, LEVELS), model.extrapolation(new)
-    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(tables, "_BLOCK_ROWS", 7)
     assert_allclose(model.predict_interval(new, LEVELS), at_once, rtol=1e-10)
     assert_allclose(model.extrapolation(new), far, rtol=1e-10)
 

@@ -7,8 +7,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from sosbands.core.solvers import Solution
-from sosbands.learning import encoding, gaussian_process
-from sosbands.learning.encoding import BandInputs
+from sosbands.learning import gaussian_process, tables
+from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.fitted_band import FittedBand
 from tests.regressors import regressor
 
@@ -24,13 +24,18 @@ def wave(n=60, columns=2, seed=0):
 @pytest.fixture
 def encoded(monkeypatch):
     """The numbers of rows of every call of an encoding."""
-    calls, original = [], BandInputs.__call__
+    calls, new, learned = [], BandInputs.encoded, BandInputs.learn
 
     def counted(self, X):
         calls.append(X.shape[0])
-        return original(self, X)
+        return new(self, X)
 
-    monkeypatch.setattr(BandInputs, "__call__", counted)
+    def counted_in_fit(X, *others):
+        calls.append(X.shape[0])
+        return learned(X, *others)
+
+    monkeypatch.setattr(BandInputs, "encoded", counted)
+    monkeypatch.setattr(BandInputs, "learn", counted_in_fit)
     return calls
 
 
@@ -44,13 +49,13 @@ def test_the_way_of_a_row_step_by_step(estimator, symmetric):
     model = regressor(estimator, symmetric=symmetric, caution=0.7, calibration=None, **FIXED)
     band = model.fit(X, y).band_
     new, _ = wave(20, seed=1)
-    B = band.encoding(new)
-    mean = band.mean_model(new, B)
-    seen = band.scale_inputs(B, mean)
+    encoded = band.encoding.encoded(new)
+    mean = band.mean_model(new, encoded.B)
+    seen = band.scale_inputs(encoded, mean)
     scale = band.functions.scale(seen.Z)
     if band.second_opinion is not None:
         scale = band.second_opinion.averaged(seen.guess, scale)
-    distance = band.extrapolation.distance(B)
+    distance = band.extrapolation.distance(encoded.B)
     wider = 1 + 0.7 * 2 * ((1 + distance**2) ** 0.25 - 1)
     expected = (scale.T * wider).T * band.unit * band.outputs.scale
     assert_array_equal(band.mean(new), mean)
@@ -67,7 +72,7 @@ def test_a_joint_mean_is_that_of_the_solved_band_in_the_units_of_the_output(pred
     band = regressor(calibration=None, **weights, **FIXED).fit(X, y).band_
     new, _ = wave(20, seed=1)
     preliminary = band.mean_model(new, new)
-    seen = band.scale_inputs(new, preliminary)
+    seen = band.scale_inputs(Encoded.of(new), preliminary)
     assert seen.Z.shape[1] == 2 + (prediction_weight > 0)
     expected = band.outputs.undo(band.functions.joint_mean.sums(seen.Z))
     assert_allclose(band.mean(new), expected)
@@ -111,7 +116,7 @@ def test_calibration_rows_are_encoded_once(estimator, calibration, encoded):
 def test_every_block_of_a_prediction_is_encoded_once(calibration, encoded, monkeypatch):
     X, y = wave(80)
     model = regressor(calibration=calibration, **FIXED).fit(X, y)
-    monkeypatch.setattr(encoding, "_BLOCK_ROWS", 30)
+    monkeypatch.setattr(tables, "_BLOCK_ROWS", 30)
     encoded.clear()
     model.predict_interval(X, [0.5, 0.8])
     assert encoded == [30, 30, 20]

@@ -5,6 +5,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
 from sosbands import KernelBand
+from sosbands.learning.encoding import Encoded
 from sosbands.learning.plan import Rules
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.standardize import Affine, VaryingInputs
@@ -19,7 +20,7 @@ def rows(n=120):
 
 def learned(B, predictions, residuals, *, own_mean=False, **parameters):
     return ScaleInputs.learn(
-        B,
+        Encoded.of(B),
         predictions,
         residuals,
         inputs=VaryingInputs.of(B),
@@ -34,7 +35,7 @@ def test_around_a_kernel_mean_the_inputs_are_all_there_is_to_see():
     sees, seen = learned(B, predictions, residuals, own_mean=True)
     assert_allclose(seen.Z, Affine.of(B)(B))
     assert seen.guess is None
-    assert_array_equal(sees(B, predictions).Z, seen.Z)
+    assert_array_equal(sees(Encoded.of(B), predictions).Z, seen.Z)
 
 
 def test_around_a_model_the_prediction_and_the_guess_are_seen_as_well():
@@ -44,7 +45,7 @@ def test_around_a_model_the_prediction_and_the_guess_are_seen_as_well():
     assert_allclose(seen.Z[:, :2], Affine.of(B)(B))
     assert_allclose(seen.Z[:, 2], Affine.of(predictions)(predictions))
     assert_array_equal(seen.Z[:, 3], seen.guess)
-    new = sees(B[:5], predictions[:5])
+    new = sees(Encoded.of(B[:5]), predictions[:5])
     assert new.Z.shape == (5, 4)
     assert_array_equal(new.Z[:, 3], new.guess)
     assert_allclose(new.Z[:, :3], seen.Z[:5, :3])

@@ -15,7 +15,11 @@ _ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Columns to mean zero and variance one; constant columns to zero."""
+    """Columns to mean zero and variance one, constant columns to zero.
+
+    The two values of a column that has no others become one unit apart: a rare one would be far
+    away in units of the standard deviation.
+    """
 
     centre: Array
     scale: Array
@@ -29,6 +33,10 @@ class Affine:
         size = np.where(size > 0, size, 1.0)  # with |values| ≤ 1 no square over- or underflows
         shares = values / size
         spread = np.std(shares, axis=0)
+        if values.ndim == 2:
+            low, high = shares.min(axis=0), shares.max(axis=0)
+            two = np.all((shares - low <= _ROUNDING) | (high - shares <= _ROUNDING), axis=0)
+            spread = np.where(two, high - low, spread)
         scale = np.where(spread > _ROUNDING, spread, 1.0) * size
         return cls(np.mean(shares, axis=0) * size, np.where(scale > 0, scale, 1.0))
 
