@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -69,7 +68,7 @@ def test_infinite_inputs_and_missing_outputs_are_refused(estimator, value):
 
 @pytest.mark.parametrize("make", [np.asarray, lambda table: table])
 def test_missing_inputs_are_refused_by_an_estimator_that_does_not_take_them(make):
-    (X, y), table = rows(), frame()
+    (_, y), table = rows(), frame()
     table.loc[3, "b"] = np.nan
     with pytest.raises(ValueError, match="Ridge does not accept missing values"):
         band(Ridge()).fit(make(table), y)
@@ -83,8 +82,9 @@ def test_all_faulty_columns_of_a_frame_are_named_at_once():
     table.loc[3, "b"] = np.inf
     table = table.assign(empty=None, lists=[[1]] * 40, mixed=[1, "u"] * 20)
     message = (
-        r"X cannot be read: column 'b' holds 1 infinite values; column 'empty' has no value; column "
-        r"'lists' holds objects of the type list,.*column 'mixed' holds objects of the types int, "
+        r"X cannot be read: column 'b' holds 1 infinite values; column 'empty' has no value; "
+        r"column 'lists' holds objects of the type list,.*column 'mixed' holds objects of the "
+        "types int, "
         "str, .*correct or leave out these columns"
     )
     for estimator in MEANS:
