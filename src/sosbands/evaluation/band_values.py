@@ -65,14 +65,30 @@ def as_table(X: Any) -> Any:
 def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
     """The names of the d columns that the band sees."""
     encoder = model.band_.encoding.transformer
-    named = not isinstance(encoder, TableEncoder) or hasattr(model, "feature_names_in_")
+    if isinstance(encoder, TableEncoder):
+        return tuple(map(str, encoder.get_feature_names_out(_columns(encoder))))
     try:
-        names = encoder.get_feature_names_out() if named and encoder is not None else ()
+        names = () if encoder is None else encoder.get_feature_names_out()
     except (AttributeError, ValueError):  # many transformers do not name what they make
         names = ()
     if len(names) != d:
         return tuple(f"input {j + 1}" for j in range(d))
     return tuple(str(name) for name in names)
+
+
+def input_sources(model: BandRegressor, names: Sequence[str]) -> tuple[str, ...]:
+    """For each column that the band sees, the column of X behind it; itself if nobody knows."""
+    encoder = model.band_.encoding.transformer
+    if not isinstance(encoder, TableEncoder):
+        return tuple(names)
+    return tuple(_columns(encoder)[at] for at in encoder.places_)
+
+
+def _columns(encoder: TableEncoder) -> list[str]:
+    known = getattr(encoder, "feature_names_in_", None)
+    if known is None:
+        return [f"input {j + 1}" for j in range(encoder.n_features_in_)]
+    return [str(name) for name in known]
 
 
 def axis_column(
@@ -176,8 +192,13 @@ def _shortest_lengthscale_column(model: BandRegressor, X: Any) -> int:
     known = model.band_.inputs
     spread = dict(zip(known.columns.tolist(), known.units.scale, strict=True))  # of what varies
     relative = lengthscales / [spread.get(j, np.finfo(float).tiny) for j in seen.columns.tolist()]
-    place = int(seen.columns[np.argmin(relative)])
-    return place if encoder is None else encoder.places_[place]
+    columns = seen.columns
+    if encoder is not None:
+        columns = np.array(encoder.places_)[columns]
+        # Only numbers that are all known make an axis.
+        usable = [getattr(encoder.columns_[at], "complete", False) for at in columns]
+        relative = np.where(usable, relative, np.inf)
+    return int(columns[np.argmin(relative)])
 
 
 def _numbers(X: Any, position: int, name: str) -> Array:

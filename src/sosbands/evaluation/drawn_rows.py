@@ -11,6 +11,7 @@ from sosbands.dependence import distance_correlation
 from sosbands.estimator import BandRegressor
 from sosbands.evaluation.band_values import BandValues, band_at, places_along
 from sosbands.evaluation.judged_rows import FAR, PredictedRows, without_shortage_warning
+from sosbands.learning.encoding import TableEncoder
 from sosbands.types import Array, Indices, Mask
 
 Target: TypeAlias = Literal["width", "prediction"]
@@ -54,8 +55,10 @@ class DrawnRows:
         """Chosen by the seed of the rows."""
         order = np.random.default_rng(rows.seed).permutation(len(rows.sample))
         target, ranked = _ranked_inputs(rows, order[:_RANKED_ROWS])
-        important = tuple(int(j) for j in ranked[:_MOST_INPUTS])
-        return cls(rows, order[:_MOST_ROWS], important, target)
+        # Of the inputs that come from one column of X, the first one.
+        columns = {rows.sources[j]: int(j) for j in reversed(ranked.tolist())}
+        important = tuple(j for j in ranked.tolist() if columns[rows.sources[j]] == j)
+        return cls(rows, order[:_MOST_ROWS], important[:_MOST_INPUTS], target)
 
     def __getitem__(self, which: slice | Indices | Mask) -> Self:
         return replace(self, place=self.place[which])
@@ -78,8 +81,8 @@ class DrawnRows:
 
     @property
     def important_names(self) -> tuple[str, ...]:
-        """Of the important inputs."""
-        return tuple(self.rows.names[j] for j in self.important)
+        """Of the columns of X behind the important inputs."""
+        return tuple(self.rows.sources[j] for j in self.important)
 
     @property
     def inputs(self) -> Array:
@@ -140,8 +143,10 @@ class DrawnRows:
             yield WidthPart.of(low, high, widths[inside])
 
     def band_along(self, model: BandRegressor, X: Any) -> BandValues | None:
-        """The band along the only column of X; None if there are others, or a transformer."""
-        if np.shape(X)[1] != 1 or model.band_transformer is not None:
+        """The band along the only column of X; None if there are others, or no plain numbers."""
+        encoder = model.band_.encoding.transformer
+        plain = encoder is None or (isinstance(encoder, TableEncoder) and encoder.plain)
+        if np.shape(X)[1] != 1 or not plain:
             return None
         x = self.rows.units.undo(self.rows.inputs)[:, 0]
         margin = _MARGIN * float(np.ptp(x)) or 1.0

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.band_values import input_names
+from sosbands.evaluation.band_values import input_names, input_sources
 from sosbands.evaluation.coverage_counts import (
     PartCoverage,
     binomial_bounds,
@@ -57,8 +57,8 @@ class PredictedRows:
     inputs : array
         What the band sees of them, standardised.
     extrapolation : array
-    names : tuple of str
-        Of the columns of `inputs`.
+    names, sources : tuple of str
+        Of the columns of `inputs`, and the columns of X that they come from.
     units : Affine
         Undoes the standardisation of the inputs.
     n_calibration, seed : int
@@ -73,6 +73,7 @@ class PredictedRows:
     inputs: Array
     extrapolation: Array
     names: tuple[str, ...]
+    sources: tuple[str, ...]
     units: Affine
     n_calibration: int
     seed: int
@@ -104,7 +105,7 @@ class PredictedRows:
             intervals = model.predict_interval(X, levels)
         sample = row_sample(len(outputs), _SAMPLE, random_state)
         B = model.band_.encoding(_safe_indexing(checked, sample))
-        units = Affine.of(B)
+        units, names = Affine.of(B), input_names(model, B.shape[1])
         return cls(
             y=outputs,
             mean=np.asarray(model.predict(X)),
@@ -114,7 +115,8 @@ class PredictedRows:
             sample=sample,
             inputs=units(B),
             extrapolation=model.extrapolation(_safe_indexing(X, sample)),
-            names=input_names(model, B.shape[1]),
+            names=names,
+            sources=input_sources(model, names),
             units=units,
             n_calibration=model.calibration_.size,
             seed=random_state,
@@ -185,13 +187,21 @@ class PredictedRows:
         return tuple(sorted(found, key=lambda part: part.coverage))
 
     def _where(self, part: Indices) -> str:
-        """The two inputs in which these sampled rows differ most from all, with their medians."""
+        """The two columns in which these sampled rows differ most from all, with their medians."""
         middle = np.median(self.inputs[part], axis=0)
-        telling = np.argsort(-np.abs(middle), kind="stable")[:2]
+        order = np.argsort(-np.abs(middle), kind="stable").tolist()
+        telling = list({self.sources[j]: j for j in reversed(order)}.items())[::-1][:2]
         values = self.units.undo(middle)
         return ", ".join(
-            f"{self.names[j]} ≈ {_rounded(values[j], self.units.scale[j])}" for j in sorted(telling)
+            self._value(j, values[j]) for _, j in sorted(telling, key=lambda it: it[1])
         )
+
+    def _value(self, j: int, value: float) -> str:
+        """An input with its value; an indicator says it by its name."""
+        name, column = self.names[j], self.sources[j]
+        if name.startswith(f"{column} = ") or name == f"{column} is missing":
+            return name if value > 0.5 else name.replace(" = ", " ≠ ").replace(" is ", " is not ")
+        return f"{name} ≈ {_rounded(value, self.units.scale[j])}"
 
     def _conditional(
         self, by_width: tuple[PartCoverage, ...], by_cluster: tuple[PartCoverage, ...]

@@ -113,7 +113,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def encoded(self, X: Any) -> Encoded:
         """The same with codes of levels, and with the number of strange cells of each row."""
-        if self._plain and not is_frame(X):
+        if self.plain and not is_frame(X):
             B = numbers_of(X)
             if not np.any(np.isnan(B)):
                 return Encoded.of(B)
@@ -170,7 +170,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([name for one, of in named for name in one.names(str(of))], dtype=object)
 
     @property
-    def _plain(self) -> bool:
+    def plain(self) -> bool:
+        """Whether all columns are numbers that stay as they are."""
         return all(one.plain for one in self.columns_)
 
     def _read(self, X: Any) -> list[tuple[ColumnEncoding, Column]]:
@@ -234,7 +235,7 @@ class BandInputs:
             inputs = cls(clone(transformer).fit(X, y))
             return inputs, inputs.encoded(X)
         encoder, B = TableEncoder().fit_transform_folds(X, y, folds)
-        seen = Encoded.of(B) if encoder._plain else encoder.encoded(X)._replace(B=B)
+        seen = Encoded.of(B) if encoder.plain else encoder.encoded(X)._replace(B=B)
         return cls(encoder), seen
 
     @property

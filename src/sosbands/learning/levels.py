@@ -17,6 +17,8 @@ Level: TypeAlias = str | None
 
 # Trees of scikit-learn take codes of categories below this number; more levels are mere numbers.
 _MOST_CODES = 255
+# Levels of single rows are common if they take this share of the rows. Not measured.
+_OPEN = 0.05
 
 
 def level_counts(values: Sequence[Level]) -> dict[Level, int]:
@@ -120,11 +122,14 @@ class LevelEncoding:
         Of the output; None for indicators.
     usual : int
         The level that needs no indicator, because it has none of the others; −1 for none.
+    open : bool
+        Whether levels that are not on the list were common in training: then they are not strange.
     """
 
     levels: tuple[Level, ...]
     means: LevelMeans | None
     usual: int
+    open: bool
 
     kind = "text"
     plain = False
@@ -160,8 +165,8 @@ class LevelEncoding:
         return [len(self.levels) <= _MOST_CODES]
 
     def strange(self, values: Sequence[Level]) -> Mask:
-        """Rows whose level is not on the list."""
-        return np.asarray(self.places(values) < 0)
+        """Rows whose level is not on the list, unless that is common."""
+        return np.asarray(self.places(values) < 0) & (not self.open)
 
     @property
     def _shown(self) -> Indices:
@@ -170,21 +175,31 @@ class LevelEncoding:
     @classmethod
     def indicators(cls, counts: dict[Level, int], least: int) -> LevelEncoding:
         """Of levels with at least so many rows; the most frequent one of several needs none."""
-        kept = [level for level, count in counts.items() if count >= least]
+        kept = _frequent(counts, least)
         sizes = [counts[level] for level in kept]
-        return cls(tuple(kept), None, int(np.argmax(sizes)) if len(kept) > 1 else -1)
+        usual = int(np.argmax(sizes)) if len(kept) > 1 else -1
+        return cls(kept, None, usual, _open(counts, kept))
 
     @classmethod
     def by_output(
         cls, counts: dict[Level, int], values: Sequence[Level], y: Array, folds: Folds | None
     ) -> tuple[LevelEncoding, Array]:
         """The mean output of levels, and that at the training rows without their folds."""
-        kept = tuple(level for level, count in counts.items() if count > 1)
+        kept = _frequent(counts, 2)
         means, at_rows = LevelMeans.learn(level_codes(kept, values), len(kept), y, folds)
-        return cls(kept, means, -1), at_rows
+        return cls(kept, means, -1, _open(counts, kept)), at_rows
 
 
 def n_indicators(counts: dict[Level, int], least: int) -> int:
     """How many columns indicators take."""
-    kept = sum(count >= least for count in counts.values())
+    kept = len(_frequent(counts, least))
     return max(kept - 1, min(kept, 1))
+
+
+def _frequent(counts: dict[Level, int], least: int) -> tuple[Level, ...]:
+    return tuple(level for level, count in counts.items() if count >= least)
+
+
+def _open(counts: dict[Level, int], kept: Sequence[Level]) -> bool:
+    total = sum(counts.values())
+    return total - sum(counts[level] for level in kept) > _OPEN * total

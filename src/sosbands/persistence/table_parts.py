@@ -49,6 +49,7 @@ def level_encoding(kind: type, attributes: Attributes) -> Any:
     texts = isinstance(levels, tuple) and all(it is None or isinstance(it, str) for it in levels)
     check(texts and len(set(levels)) == len(levels), "levels must be different texts")
     whole(attributes.get("usual"), "the usual level", least=-1, most=len(levels) - 1)
+    check(isinstance(attributes.get("open"), bool), "levels are open or not")
     if means is not None:
         check(len(getattr(means, "means", ())) == len(levels) + 1, "every level needs a mean")
     return kind(**attributes)

@@ -74,8 +74,9 @@ def _lengthscales(model: BandRegressor, inputs: tuple[str, ...]) -> Iterator[tup
     if len(found) == 1:
         yield "lengthscale", number(float(found[0]))
         return
-    names = [one_line(name) for name in inputs]
+    names = [one_line(inputs[j]) for j in sees.inputs.columns]
     names += ["(the prediction)"] if sees.predictions is not None else []
+    names += ["(error of a level)"] * len(sees.sizes)
     names += ["(first guess of the error)"] if sees.difficulty is not None else []
     order = np.argsort(found, kind="stable")
     for j in order[:_LENGTHSCALES]:
