@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_array, check_consistent_length
 
 from sosbands.conformal import IntervalFamily, SplitCalibration, checked_levels
 from sosbands.estimator import BandRegressor
-from sosbands.learning.encoding import BandInputs
+from sosbands.learning.encoding import BandInputs, TableEncoder
 from sosbands.learning.folds import calibration_split, numbered
 from sosbands.learning.means import checked_prediction
 from sosbands.learning.standardize import Affine
+from sosbands.learning.tables import read_table
 from sosbands.learning.validation import MIN_ROWS
 from sosbands.metrics import cluster_count, coverage, coverage_gap, interval_score, mean_width
 from sosbands.types import Array
@@ -69,9 +70,12 @@ class Parts:
         return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
 
     def piped(self, model: Any) -> Any:
-        """A copy of a regressor, after the transformer."""
-        copy = clone(model)
-        return copy if self.transformer is None else make_pipeline(clone(self.transformer), copy)
+        """A copy of a regressor, after the transformer; boosting reads texts and dates encoded."""
+        copy, transformer = clone(model), self.transformer
+        if transformer is None and isinstance(model, HistGradientBoostingRegressor):
+            kinds = {column.kind for column in read_table(self.train[0])}
+            transformer = TableEncoder() if kinds & {"text", "date"} else None
+        return copy if transformer is None else make_pipeline(clone(transformer), copy)
 
 
 def compare(
@@ -96,7 +100,7 @@ def compare(
     Parameters
     ----------
     X, y : array-like of shapes (n, d) and (n,)
-        X may be a DataFrame; it holds numbers, unless a `transformer` makes numbers of it.
+        X may be any DataFrame that `estimator` takes; boosting takes all.
     estimator : regressor, optional
         The mean; gradient boosting as it comes if there is none.
     transformer : transformer, optional
