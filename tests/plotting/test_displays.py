@@ -220,7 +220,7 @@ def test_text_columns_are_passed_over():
     frame = pd.DataFrame(X, columns=NAMES)
     frame.insert(0, "colour", np.where(X[:, 0] > 0, "red", "blue"))
     numbers = make_pipeline(FunctionTransformer(lambda X: X[NAMES]), LinearRegression())
-    settings = {"lengthscale": (3.0, 1.0, 2.0), "prediction_weight": 0.0, "difficulty": None}
+    settings = {"lengthscale": (0.5, 3.0, 1.0, 2.0), "prediction_weight": 0.0, "difficulty": None}
     model = fixed(estimator=numbers, **settings).fit(frame, y)
     assert BandDisplay.from_estimator(model, frame, y).feature_name == "dose"
     with pytest.raises(ValueError, match=r"feature 'colour' must hold numbers .* got '(red|blue)'"):
