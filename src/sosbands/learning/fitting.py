@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import Calibration, Companion
 from sosbands.core.solvers import Certificate, Status
+from sosbands.learning.consensus import Consensus
 from sosbands.learning.folds import calibration_split, check_partition, renumbered
 from sosbands.learning.learner import BandLearner, Learned
 from sosbands.types import Array, Indices
@@ -67,12 +68,13 @@ def learn_by_folds(
     """All rows train, and those of each fold calibrate a band that was learned without them.
 
     Nothing that a band without a fold knows comes from that fold: its own folds are the others, by
-    which regressors are fitted once for several bands.
+    which regressors are fitted once for several bands. The band of all rows comes last, takes over
+    what the others chose, and gives nothing back: intervals are made of theirs.
     """
     n, folds = len(y), list(learner.folds(X, y, groups))
     check_partition(folds, n)
     whole, means = learner.means_by_folds(X, y, folds)
-    held_out, certificates = [], []
+    parts, held_out = [], []
     for k, (train, test) in enumerate(folds):
         part = learner.part(f"fold {k + 1}/{len(folds)}").learn(
             _safe_indexing(X, train),
@@ -81,11 +83,13 @@ def learn_by_folds(
             folds=renumbered(folds[:k] + folds[k + 1 :], train, n),
             mean=means[k],
         )
+        parts.append(part)
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
-        certificates.append(part.solution.certificate)
-    learned = learner.learn(X, y, groups, folds=folds, mean=whole)
+    consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
+    learned = learner.learn(X, y, groups, folds=folds, mean=whole, consensus=consensus)
     calibration = kind.of_folds(held_out)
-    return Fitted(learned, calibration, n, [learned.solution.certificate, *certificates])
+    certificates = [part.solution.certificate for part in (learned, *parts)]
+    return Fitted(learned, calibration, n, certificates)
 
 
 def status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sosbands.learning.gaussian_process import fit_gaussian_process
 from sosbands.learning.parameters import check_lengthscale, check_number, check_switch, seed_of
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.types import Array, Folds
+from sosbands.types import Array, Folds, Lengthscale
 
 # Fewer rows for each input cannot tell lengthscales apart; set by the stability with 100 inputs.
 _ROWS_FOR_AN_INPUT = 10
@@ -75,6 +75,25 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the lengthscales and condition on all rows."""
+        return self.fit_by(X, y)
+
+    def fit_by(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        found: tuple[Lengthscale, float] | None = None,
+        search_rows: int | None = None,
+    ) -> Self:
+        """The same with less of a search: by so many rows at most, or by none.
+
+        Parameters
+        ----------
+        X, y : array-like of shape (n, d), array-like of shape (n,)
+        found : (lengthscale, nugget), optional
+            What a search would find, for the columns that vary.
+        search_rows : int, optional
+        """
         rows, outputs = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         check_lengthscale("lengthscale", self.lengthscale, ("likelihood",))
         for name in ("isotropic", "standardize"):
@@ -87,12 +106,16 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._outputs = Affine.of(outputs, active=self.standardize)
         self._seed = seed_of(self.random_state)
         varying = self._inputs(rows)
+        lengthscale = self._inputs.entries("lengthscale", known, rows.shape[1])
+        theta, nugget = (lengthscale, None) if found is None else found
         self.process_ = fit_gaussian_process(
             varying,
             self._outputs(outputs),
-            lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
+            lengthscale=theta,
+            nugget=nugget,
             isotropic=known is None and self.isotropic,
             spread=self._prior_spread(*varying.shape) if known is None else None,
+            search_rows=search_rows,
             random_state=self._seed,
         )
         return self

@@ -17,7 +17,7 @@ from sosbands.core.threads import one_openmp_thread
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.progress import SILENT, Progress
-from sosbands.types import Array, Folds, Indices
+from sosbands.types import Array, Folds, Indices, Lengthscale
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +63,22 @@ class OutOfSample:
 
 
 def kernel_mean(
-    model: KernelMean, B: Array, y: Array, *, folds: Folds | None, seed: int
+    model: KernelMean,
+    B: Array,
+    y: Array,
+    *,
+    folds: Folds | None,
+    seed: int,
+    found: tuple[Lengthscale, float] | None = None,
+    search_rows: int | None = None,
 ) -> OutOfSample:
-    """A kernel mean, whose predictions without each row, or without its fold, are cheap."""
+    """A kernel mean, whose predictions without each row, or without its fold, are cheap.
+
+    The last two arguments are those of `KernelMean.fit_by`.
+    """
     seeded = {} if model.random_state is not None else {"random_state": seed}
-    fitted = clone(model).set_params(**seeded).fit(B, y)
+    fitted = clone(model).set_params(**seeded)
+    fitted.fit_by(B, y, found=found, search_rows=search_rows)
     return OutOfSample(Mean(fitted, True), fitted.held_out(B, y, folds), fitted.process_)
 
 
