@@ -316,9 +316,7 @@ class BandLearner:
         )
         return sees, scale_rows, seen.guess
 
-    def _solve(
-        self, rows: ScaleRows, tuning: Tuning | None
-    ) -> tuple[Solution, Tuning | None]:
+    def _solve(self, rows: ScaleRows, tuning: Tuning | None) -> tuple[Solution, Tuning | None]:
         """Tune on a sample of the rows, unless that is known, and solve on all of them."""
         rules, (n, d) = rows.rules, rows.Z.shape
         if tuning is None:
