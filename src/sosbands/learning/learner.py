@@ -45,7 +45,7 @@ from sosbands.learning.search import Tuning, tune
 from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Array, Folds, Indices
 
-# Rows that each of several bands is tuned by: what one of them misses by chance, others make up for.
+# Rows that each of several bands is tuned by: what one misses by chance, others make up for.
 _PART_ROWS = 500
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
@@ -196,7 +196,7 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, mean, consensus)
+            rows = self._prepared(X, y, groups, folds, mean=mean, consensus=consensus)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -230,6 +230,7 @@ class BandLearner:
         y: Array,
         groups: Indices | None,
         folds: Folds,
+        *,
         mean: OutOfSample | None,
         consensus: Consensus | None,
     ) -> PreparedRows:
