@@ -12,7 +12,8 @@ from sosbands.learning.standardize import Affine
 
 
 def prepared(learner, X, y):
-    return learner._prepared(X, y, None, learner.folds(X, y, None), None)
+    folds = learner.folds(X, y, None)
+    return learner._prepared(X, y, None, folds, mean=None, consensus=None)
 
 
 def wave(n=60, columns=1, seed=0):

@@ -92,10 +92,12 @@ def fit_gaussian_process(
     y: ArrayLike,
     *,
     lengthscale: float | Sequence[float] | None = None,
+    nugget: float | None = None,
     isotropic: bool = False,
     noise_shape: ArrayLike | None = None,
     n_starts: int = 3,
     spread: float | None = None,
+    search_rows: int | None = None,
     max_rank: int | None = None,
     feature_tol: float = 1e-8,
     random_state: Seed = None,
@@ -108,6 +110,8 @@ def fit_gaussian_process(
         The rows. The outputs are centred: the mean a priori is zero.
     lengthscale : float or sequence of float, optional
         θ, if it is known. Then only η and σ² are estimated.
+    nugget : float, optional
+        η, if it is known as well as θ. Then nothing is searched for.
     isotropic : bool
         One θ for all inputs, rather than one for each.
     noise_shape : array-like of shape (n,), optional
@@ -117,6 +121,8 @@ def fit_gaussian_process(
     spread : float, optional
         How much inputs are thought to differ: the standard deviation a priori of log θ around that
         of √d standard deviations of a column. By default nothing is thought.
+    search_rows : int, optional
+        The most rows that the search looks at.
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
@@ -130,7 +136,7 @@ def fit_gaussian_process(
     search = _Search((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
-        parameters, evidence, used = search.run(n_starts, rng)
+        parameters, evidence, used = search.run(n_starts, rng, search_rows, nugget)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
     made = _features(kernel, X, max_rank, feature_tol, rng)
     weights, left_out, variance = _condition(made.rows, y / scale, v, nugget)
@@ -167,16 +173,24 @@ class _Search:
         theta = self.unit * np.exp(parameters[:-1])
         return Gaussian(_plain(theta if self.unit.ndim else theta[0]))
 
-    def run(self, n_starts: int, rng: np.random.Generator) -> tuple[Array, float, int]:
-        """The best parameters, their evidence, and the number of rows that it is about."""
+    def run(
+        self, n_starts: int, rng: np.random.Generator, most: int | None, nugget: float | None
+    ) -> tuple[Array, float, int]:
+        """The best parameters, their evidence, and the number of rows that it is about.
+
+        Looks at so many rows at most; there is nothing to find if θ and the nugget are known.
+        """
         if n_starts < 1:
             raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive one")
         if not self.y.any():
             return self._starts(1)[0], np.inf, len(self.y)
         order = np.arange(len(self.y))
         if len(order) > _COARSE:
-            order = rng.permutation(order)
+            order = rng.permutation(order)[:most]
         coarse, evidence = self._dense(order[:_COARSE]), self._dense(order[:_SAMPLE])
+        if self.known and nugget is not None:
+            best = np.array([0.0, np.log(nugget)])
+            return best, evidence(best)[0], min(len(order), _SAMPLE)
         ends = [self._ascend(coarse, start, _SHORT) for start in self._starts(n_starts)]
         best = max(ends, key=lambda end: evidence(end)[0])
         if self.unit.size > 1 and not self.known:

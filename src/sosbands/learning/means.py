@@ -21,7 +21,7 @@ from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.stacking import StackedMean
-from sosbands.types import Array, Folds, Indices
+from sosbands.types import Array, Folds, Indices, Lengthscale
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +74,16 @@ def kernel_mean(
     folds: Folds | None,
     seed: int,
     weights: Array | None = None,
+    found: tuple[Lengthscale, float] | None = None,
+    search_rows: int | None = None,
 ) -> OutOfSample:
-    """A kernel mean, whose predictions without each row, or without its fold, are cheap."""
+    """A kernel mean, whose predictions without each row, or without its fold, are cheap.
+
+    The last two arguments are those of `KernelMean.fit_by`.
+    """
     seeded = {} if model.random_state is not None else {"random_state": seed}
-    fitted = clone(model).set_params(**seeded).fit(B, y, weights)
+    fitted = clone(model).set_params(**seeded)
+    fitted.fit_by(B, y, weights, found=found, search_rows=search_rows)
     held_out = fitted.held_out(B, y, folds, weights)
     return OutOfSample(Mean(fitted, True), held_out, fitted.process_)
 

@@ -24,9 +24,9 @@ _CENTRAL = 20.0  # slacks stay within this factor of their central values
 _MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
 _STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
 _MOST_STIFF = 700  # but no more of them than this
-# Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
-# away, so that it need not be followed as closely.
-_NEAR, _NEAR_IN_BOX = 1.0, 20.0
+# Newton decrements from which on μ falls. A box keeps the multipliers of a soft band from running
+# away: it is followed less closely, to this multiple of the number of barriers.
+_NEAR, _NEAR_IN_BOX = 1.0, 0.5
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
@@ -71,6 +71,11 @@ class PathState:
     def surplus(self) -> Array:
         """f − requirement, stacked over the sides."""
         return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
+
+    @property
+    def barriers(self) -> int:
+        """How many constraints there are, but for Γ ≤ C and the ball."""
+        return len(self.gamma) + sum(len(scale.eigenvalues) for scale in self.scales)
 
     @property
     def dual_value(self) -> float:
@@ -122,10 +127,11 @@ def follow(
     restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
 ) -> PathEnd:
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
-    upper, near = restriction.upper, _NEAR_IN_BOX if np.isfinite(restriction.upper) else _NEAR
+    upper, near = restriction.upper, _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
     if np.isfinite(upper):
         iterate, state = _raised(iterate, state, upper)
+        near = _NEAR_IN_BOX * state.barriers
     best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
@@ -148,8 +154,7 @@ def follow(
 
 def _raised(iterate: Iterate, state: PathState, upper: float) -> tuple[Iterate, PathState]:
     """Further up the path, if the start is so far from it that its gap belongs to a larger μ."""
-    barriers = len(state.gamma) + sum(len(scale.eigenvalues) for scale in state.scales)
-    if (mu := _FAR * state.gap(upper) / barriers) <= iterate.mu:
+    if (mu := _FAR * state.gap(upper) / state.barriers) <= iterate.mu:
         return iterate, state
     return central(iterate.gamma, iterate.theta, mu, upper), state.smoothed(mu)
 
@@ -195,9 +200,7 @@ def _gradient(state: PathState, upper: float, bounded: bool) -> Array:
     gradient = state.surplus - state.mu / state.gamma
     if np.isfinite(upper):
         gradient += state.mu / (upper - state.gamma)
-    if not bounded:
-        return gradient
-    return np.append(gradient, state.mean.slack - state.mu / state.theta)
+    return np.append(gradient, [state.mean.slack - state.mu / state.theta] if bounded else [])
 
 
 def _direction(
@@ -312,17 +315,14 @@ def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
 
 def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
     """Longest step ≤ 1 that stays inside the box."""
-    length = 1.0
-    down = d_gamma < 0
-    if down.any():
-        length = min(length, _BOUNDARY * float(np.min(-iterate.gamma[down] / d_gamma[down])))
-    up = d_gamma > 0
-    if np.isfinite(upper) and up.any():
-        room = (upper - iterate.gamma[up]) / d_gamma[up]
-        length = min(length, _BOUNDARY * float(np.min(room)))
+    down, up = d_gamma < 0, d_gamma > 0
+    room = float(np.min(-iterate.gamma[down] / d_gamma[down], initial=np.inf))
+    if np.isfinite(upper):
+        above = (upper - iterate.gamma[up]) / d_gamma[up]
+        room = min(room, float(np.min(above, initial=np.inf)))
     if d_theta < 0:
-        length = min(length, -_BOUNDARY * iterate.theta / d_theta)
-    return length
+        room = min(room, -iterate.theta / d_theta)
+    return min(1.0, _BOUNDARY * room)
 
 
 def _advance(

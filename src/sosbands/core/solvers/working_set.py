@@ -102,7 +102,7 @@ class WorkingSet:
         state = outcome.state
         self.gamma, self.theta, self.mu = state.gamma, state.theta, outcome.iterate.mu
         surplus, scales = _in_units(self.units, fit)
-        barriers = len(self.gamma) + sum(len(s.eigenvalues) for s in state.scales) + 1
+        barriers = state.barriers + 1
         if gap < 0.5 and len(self.gamma) > _CROWDED:
             self._release(surplus, scales)
         joined = self._admit(surplus, scales)
