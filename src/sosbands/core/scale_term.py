@@ -22,6 +22,9 @@ from sosbands.types import Array, Indices
 # accuracy at which Newton's method gains three digits a step.
 _PAIRWISE_FEATURES = 96
 _CAUCHY_TOLERANCE = 1e-3
+# Two directions both of whose weights are this small beside their roots have next to no curvature:
+# a tenth of it takes as many steps, a third of it half the products (fold problems of 140 rows).
+_NO_CURVATURE = 0.03
 
 
 @dataclass(frozen=True)
@@ -106,13 +109,18 @@ class ScaleState:
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
             return self._hadamard_curvature()
-        factor = self.curvature_factor()
+        large = 4 * self.term.ridge * self.weights > _NO_CURVATURE * self.roots
+        k, ell, times = _pairs(len(large))
+        kept = large[k] | large[ell]
+        factor = self._pair_columns(k[kept], ell[kept], times[kept])
         return factor @ factor.T
 
     def curvature_factor(self) -> Array:
         """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
+        return self._pair_columns(*_pairs(len(self.eigenvalues)))
+
+    def _pair_columns(self, k: Indices, ell: Indices, times: Array) -> Array:
         alpha, s = self.weights, self.roots
-        k, ell, times = _pairs(len(s))
         theta = times * (alpha[k] + alpha[ell]) / (s[k] + s[ell])
         columns = np.ascontiguousarray(self.images.T)  # whole rows are gathered faster
         factor = columns[k]

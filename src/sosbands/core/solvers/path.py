@@ -9,6 +9,7 @@ dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -40,16 +41,16 @@ class Restriction:
     scales: tuple[ScaleTerm, ...]
     upper: float
 
-    @property
-    def splits(self) -> list[int]:
-        """Where the stacked multipliers of one side end and those of the next begin."""
-        sizes = [len(term.rows) for term in self.scales]
-        return list(np.cumsum(sizes)[:-1])
+    @cached_property
+    def sides(self) -> list[slice]:
+        """The rows of each side among the stacked ones."""
+        edges = np.cumsum([0, *(len(term.rows) for term in self.scales)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(edges)]
 
     def at(self, gamma: Array, theta: float, mu: float) -> PathState:
         """Evaluate everything at (Γ, θ) with smoothing μ."""
-        parts = np.split(gamma, self.splits)
-        scales = tuple(term.at(g, mu) for term, g in zip(self.scales, parts, strict=True))
+        sides = zip(self.scales, self.sides, strict=True)
+        scales = tuple(term.at(gamma[side], mu) for term, side in sides)
         return PathState(gamma, theta, mu, self.mean.at(gamma, theta), scales)
 
 
@@ -67,7 +68,7 @@ class PathState:
         """The same (Γ, θ) with another μ."""
         return replace(self, mu=mu, scales=tuple(s.smoothed(mu) for s in self.scales))
 
-    @property
+    @cached_property
     def surplus(self) -> Array:
         """f − requirement, stacked over the sides."""
         return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
@@ -80,11 +81,11 @@ class PathState:
     def gap(self, upper: float) -> float:
         """Primal minus dual value on these rows, as a sum of non-negative terms."""
         surplus = self.surplus
-        complementarity = float(self.gamma @ np.abs(surplus))
         if np.isfinite(upper):
-            missed = np.maximum(-surplus, 0.0)
-            complementarity = float(self.gamma @ np.maximum(surplus, 0.0))
-            complementarity += float((upper - self.gamma) @ missed)
+            met = np.maximum(surplus, 0.0)
+            complementarity = float(self.gamma @ met + (upper - self.gamma) @ (met - surplus))
+        else:
+            complementarity = float(self.gamma @ np.abs(surplus))
         ball = self.mean.theta * abs(self.mean.slack)
         return complementarity + ball + sum(s.suboptimality for s in self.scales)
 
@@ -209,15 +210,16 @@ def _direction(
     if mean is None:  # around a given mean the sides know nothing of each other
         parts = [
             _side_direction(scale, diagonal[rows], gradient[rows])
-            for scale, rows in zip(state.scales, _sides(state), strict=True)
+            for scale, rows in zip(state.scales, restriction.sides, strict=True)
         ]
         found = [part for part in parts if part is not None]
         return np.concatenate(found) if len(found) == len(parts) else None
     columns = sum(scale.pairs for scale in state.scales) + mean.shape[1]
     if len(gradient) > max(2 * columns, _MANY_ROWS):
-        return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
+        F = _curvature_factor(restriction, state, mean, columns)
+        return _low_rank_direction(F, diagonal, gradient)
     H = mean @ mean.T
-    for scale, rows in zip(state.scales, _sides(state), strict=True):
+    for scale, rows in zip(state.scales, restriction.sides, strict=True):
         H[rows, rows] += scale.curvature()
     return _dense_direction(H, diagonal, gradient)
 
@@ -231,7 +233,7 @@ def _side_direction(scale: ScaleState, diagonal: Array, gradient: Array) -> Arra
 
 def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
     """−(H + D)⁻¹ gradient; H is overwritten."""
-    H[np.diag_indices(len(H))] += diagonal
+    H.flat[:: len(H) + 1] += diagonal
     scaling = 1.0 / np.sqrt(np.diag(H))
     H *= scaling[:, None]
     H *= scaling
@@ -248,16 +250,12 @@ def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
     return np.append(diagonal, iterate.ball / iterate.theta)
 
 
-def _sides(state: PathState) -> list[slice]:
-    """The rows of each side among the stacked ones."""
-    edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
-    return [slice(start, stop) for start, stop in pairwise(edges)]
-
-
-def _curvature_factor(state: PathState, mean: Array, columns: int) -> Array:
+def _curvature_factor(
+    restriction: Restriction, state: PathState, mean: Array, columns: int
+) -> Array:
     """F with FFᵀ = curvature."""
     F, start = np.zeros((len(mean), columns)), 0
-    for scale, rows in zip(state.scales, _sides(state), strict=True):
+    for scale, rows in zip(state.scales, restriction.sides, strict=True):
         F[rows, start : start + scale.pairs] = scale.curvature_factor()
         start += scale.pairs
     F[:, start:] = mean
