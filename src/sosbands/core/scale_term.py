@@ -22,9 +22,6 @@ from sosbands.types import Array, Indices
 # accuracy at which Newton's method gains three digits a step.
 _PAIRWISE_FEATURES = 96
 _CAUCHY_TOLERANCE = 1e-3
-# Two directions both of whose weights are this small beside their roots have next to no curvature:
-# a tenth of it takes as many steps, a third of it half the products (fold problems of 140 rows).
-_NO_CURVATURE = 0.03
 
 
 @dataclass(frozen=True)
@@ -102,14 +99,15 @@ class ScaleState:
         """Columns of `curvature_factor`: the number of pairs of features."""
         return len(self.eigenvalues) * (len(self.eigenvalues) + 1) // 2
 
-    def curvature(self) -> Array:
+    def curvature(self, least: float = 0.0) -> Array:
         """−∂²D/∂Γ∂Γ = Σₖₗ Θₖₗ (GᵢₖGᵢₗ)(GⱼₖGⱼₗ) with the divided differences Θ of m ↦ α.
 
-        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const.
+        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const. Pairs of directions
+        both of which have less curvature than a fraction `least` of its bound may be left out.
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
             return self._hadamard_curvature()
-        large = 4 * self.term.ridge * self.weights > _NO_CURVATURE * self.roots
+        large = 4 * self.term.ridge * self.weights > least * self.roots
         k, ell, times = _pairs(len(large))
         kept = large[k] | large[ell]
         factor = self._pair_columns(k[kept], ell[kept], times[kept])

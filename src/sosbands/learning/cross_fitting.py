@@ -63,9 +63,9 @@ class CrossFit:
         r = self.residuals
         if self.scales.ndim == 1:
             # A floor far below any useful scale keeps single rows from deciding alone.
-            floor = 1e-3 * float(self.scales.mean()) + _TINY
-            q = np.quantile(np.abs(r) / np.maximum(self.scales, floor), level)
-            high = q * np.maximum(self.scales, floor)
+            scales = np.maximum(self.scales, 1e-3 * float(self.scales.mean()))
+            scales = scales if scales.any() else np.ones_like(r)
+            high = np.quantile(np.abs(r) / scales, level) * scales
             low = -high
         else:
             low, high = -self.scales[:, 0], self.scales[:, 1]

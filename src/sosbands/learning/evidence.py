@@ -36,7 +36,7 @@ def dense_evidence(parameters: Array, Z: Array, y: Array, v: Array) -> tuple[flo
     """
     nugget, U = np.exp(parameters[-1]), Z / np.exp(parameters[:-1])
     value, K, L, alpha = _factorised(parameters, Z, y, v)
-    variance = y @ alpha / len(y)
+    variance = float(y @ alpha) / len(y)
     moved = _by_parameter(_moved(K, U, U, alpha), nugget * v * alpha, parameters)
     half = lapack.dtrtrs(L, moved, lower=1)[0]
     information = _information(half.T @ half, alpha @ moved, len(y), variance)

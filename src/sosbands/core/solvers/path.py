@@ -29,6 +29,9 @@ _MOST_STIFF = 700  # but no more of them than this
 # away, so that it need not be followed as closely.
 _NEAR, _NEAR_IN_BOX = 1.0, 20.0
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
+# A soft band takes as many steps without the curvature of pairs of directions that are this close
+# to none, and half the products (folds of 140 rows); with less ridge than this it needs all.
+_NO_CURVATURE, _SMALL_RIDGE = 0.03, 1e-4
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -205,11 +208,11 @@ def _direction(
     restriction: Restriction, iterate: Iterate, state: PathState, gradient: Array
 ) -> Array | None:
     """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
-    diagonal = _barrier_diagonal(restriction, iterate)
+    diagonal, upper = _barrier_diagonal(restriction, iterate), restriction.upper
     mean = state.mean.curvature_factor()
     if mean is None:  # around a given mean the sides know nothing of each other
         parts = [
-            _side_direction(scale, diagonal[rows], gradient[rows])
+            _side_direction(scale, diagonal[rows], gradient[rows], soft=np.isfinite(upper))
             for scale, rows in zip(state.scales, restriction.sides, strict=True)
         ]
         found = [part for part in parts if part is not None]
@@ -224,11 +227,14 @@ def _direction(
     return _dense_direction(H, diagonal, gradient)
 
 
-def _side_direction(scale: ScaleState, diagonal: Array, gradient: Array) -> Array | None:
+def _side_direction(
+    scale: ScaleState, diagonal: Array, gradient: Array, *, soft: bool
+) -> Array | None:
     """The direction of one side alone."""
     if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
         return _low_rank_direction(scale.curvature_factor(), diagonal, gradient)
-    return _dense_direction(scale.curvature(), diagonal, gradient)
+    least = _NO_CURVATURE if soft and scale.term.ridge > _SMALL_RIDGE else 0.0
+    return _dense_direction(scale.curvature(least), diagonal, gradient)
 
 
 def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
