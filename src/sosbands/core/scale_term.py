@@ -102,8 +102,8 @@ class ScaleState:
     def curvature(self, least: float = 0.0) -> Array:
         """−∂²D/∂Γ∂Γ = Σₖₗ Θₖₗ (GᵢₖGᵢₗ)(GⱼₖGⱼₗ) with the divided differences Θ of m ↦ α.
 
-        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const. Pairs of directions
-        both of which have less curvature than a fraction `least` of its bound may be left out.
+        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const. Pairs of
+        directions which both have less than a fraction `least` of its bound are left out.
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
             return self._hadamard_curvature()

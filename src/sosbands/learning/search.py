@@ -25,8 +25,9 @@ from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.progress import SILENT, Progress
-from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.scale_rows import ScaleRows
 from sosbands.types import Array, Lengthscale
 
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.

@@ -219,7 +219,7 @@ def _direction(
         return np.concatenate(found) if len(found) == len(parts) else None
     columns = sum(scale.pairs for scale in state.scales) + mean.shape[1]
     if len(gradient) > max(2 * columns, _MANY_ROWS):
-        F = _curvature_factor(restriction, state, mean, columns)
+        F = _curvature_factor(state, restriction.sides, mean, columns)
         return _low_rank_direction(F, diagonal, gradient)
     H = mean @ mean.T
     for scale, rows in zip(state.scales, restriction.sides, strict=True):
@@ -227,14 +227,12 @@ def _direction(
     return _dense_direction(H, diagonal, gradient)
 
 
-def _side_direction(
-    scale: ScaleState, diagonal: Array, gradient: Array, *, soft: bool
-) -> Array | None:
+def _side_direction(scale: ScaleState, D: Array, gradient: Array, *, soft: bool) -> Array | None:
     """The direction of one side alone."""
     if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
-        return _low_rank_direction(scale.curvature_factor(), diagonal, gradient)
+        return _low_rank_direction(scale.curvature_factor(), D, gradient)
     least = _NO_CURVATURE if soft and scale.term.ridge > _SMALL_RIDGE else 0.0
-    return _dense_direction(scale.curvature(least), diagonal, gradient)
+    return _dense_direction(scale.curvature(least), D, gradient)
 
 
 def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
@@ -256,12 +254,10 @@ def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
     return np.append(diagonal, iterate.ball / iterate.theta)
 
 
-def _curvature_factor(
-    restriction: Restriction, state: PathState, mean: Array, columns: int
-) -> Array:
+def _curvature_factor(state: PathState, sides: list[slice], mean: Array, columns: int) -> Array:
     """F with FFᵀ = curvature."""
     F, start = np.zeros((len(mean), columns)), 0
-    for scale, rows in zip(state.scales, restriction.sides, strict=True):
+    for scale, rows in zip(state.scales, sides, strict=True):
         F[rows, start : start + scale.pairs] = scale.curvature_factor()
         start += scale.pairs
     F[:, start:] = mean
