@@ -30,6 +30,7 @@ from sosbands.learning.folds import (
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.leftover import Leftover
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.means import (
     Mean,
     OutOfSample,
@@ -42,7 +43,7 @@ from sosbands.learning.plan import Rules
 from sosbands.learning.progress import Progress
 from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
-from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.scale_rows import ScaleRows
 from sosbands.learning.search import Tuning, tune
 from sosbands.learning.stacking import StackedMean
 from sosbands.learning.standardize import VaryingInputs
