@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.scale_inputs import ScaleInputs
-from sosbands.learning.scale_rows import plain
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Lengthscale
