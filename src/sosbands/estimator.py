@@ -10,12 +10,11 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
-from sosbands.learning.encoding import TableEncoder
 from sosbands.learning.fitting import (
     Fitted,
     learn_all,
@@ -27,10 +26,10 @@ from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
-from sosbands.learning.parameters import check_choice, check_number
+from sosbands.learning.means import mean_named, with_input_tags
+from sosbands.learning.parameters import check_number
 from sosbands.learning.progress import Progress
 from sosbands.learning.routing import fit_parameters, router
-from sosbands.learning.stacking import StackedMean
 from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
 from sosbands.types import Array
@@ -293,15 +292,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         return router(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        seen_by = self.estimator
-        if self.estimator is None or isinstance(self.estimator, str | KernelMean):
-            seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
-        if hasattr(seen_by, "__sklearn_tags__") and not isinstance(seen_by, type):
-            inner = get_tags(seen_by).input_tags
-            tags.input_tags.allow_nan = inner.allow_nan
-            tags.input_tags.categorical = inner.categorical
-        return tags
+        return with_input_tags(super().__sklearn_tags__(), self.estimator, self.band_transformer)
 
     def _fit(
         self,
@@ -341,7 +332,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         if self.remove_outliers is not None:
             check_number("remove_outliers", self.remove_outliers, positive=True)
         learner = BandLearner(
-            estimator=_mean_of(self.estimator),
+            estimator=mean_named(self.estimator),
             band=band,
             transformer=self.band_transformer,
             cv=self.cv,
@@ -366,11 +357,3 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         self.n_outliers_ = learned.n_outliers
         self.calibration_ = fitted.calibration
         self._seed = seed
-
-
-def _mean_of(estimator: Any) -> Any:
-    """The regressor that a name, or None, stands for."""
-    if isinstance(estimator, str):
-        check_choice("estimator", estimator, ("auto",))
-        return StackedMean()
-    return KernelMean() if estimator is None else estimator

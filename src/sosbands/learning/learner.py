@@ -17,14 +17,13 @@ from sosbands.core.solvers import Solution
 from sosbands.core.threads import few_threads
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
-from sosbands.learning.encoding import BandInputs, Encoded
+from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import (
     band_sample,
     cross_fitting_folds,
-    fold_numbers,
     renumbered,
 )
 from sosbands.learning.kernel_band import KernelBand
@@ -40,8 +39,8 @@ from sosbands.learning.means import (
     stacked_mean,
 )
 from sosbands.learning.plan import Rules
+from sosbands.learning.prepared_rows import PreparedRows
 from sosbands.learning.progress import Progress
-from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows
 from sosbands.learning.search import Tuning, tune
@@ -72,58 +71,6 @@ class Learned:
     solution: Solution
     tuning: Tuning | None
     n_outliers: int
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedRows:
-    """Pre-training rows in an order of their own, with what is known before the band.
-
-    Attributes
-    ----------
-    encoding : BandInputs
-        X ↦ B.
-    inputs : VaryingInputs
-        Units of B.
-    seen : Encoded
-        B, and what else there is to see of the rows.
-    y : array of shape (n,)
-    folds : sequence of (train, test)
-    mean : OutOfSample
-        The mean, and its predictions of these rows.
-    weights : array of shape (n,) or None
-        How much each row counts.
-    """
-
-    encoding: BandInputs
-    inputs: VaryingInputs
-    seen: Encoded
-    y: Array
-    folds: Folds
-    mean: OutOfSample
-    weights: Array | None
-
-    @property
-    def B(self) -> Array:
-        """The rows as numbers."""
-        return self.seen.B
-
-    def take(self, rows: Indices) -> PreparedRows:
-        """Some of the rows, in this order, with the same mean."""
-        return replace(
-            self,
-            seen=self.seen.take(rows),
-            y=self.y[rows],
-            folds=renumbered(self.folds, rows, len(self.y)),
-            mean=self.mean.take(rows),
-            weights=None if self.weights is None else self.weights[rows],
-        )
-
-    @property
-    def order(self) -> Indices:
-        """The rows in an order of their own."""
-        numbers = fold_numbers(self.folds, len(self.y))
-        Z = self.inputs(self.B)
-        return row_order(Z, self.y, self.mean.predictions, numbers, self.weights)
 
 
 @dataclass(frozen=True, eq=False)

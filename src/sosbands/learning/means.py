@@ -11,14 +11,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from sosbands.core.threads import one_openmp_thread
-from sosbands.learning.encoding import BandInputs, Encoded
+from sosbands.learning.encoding import BandInputs, Encoded, TableEncoder
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.parameters import seed_of
+from sosbands.learning.parameters import check_choice, seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.stacking import StackedMean
 from sosbands.types import Array, Folds, Indices, Lengthscale
@@ -64,6 +64,25 @@ class OutOfSample:
     def take(self, rows: Indices) -> OutOfSample:
         """The same mean, with the predictions of some of the rows."""
         return replace(self, predictions=self.predictions[rows])
+
+
+def mean_named(estimator: Any) -> Any:
+    """The regressor that a name, or None, stands for."""
+    if isinstance(estimator, str):
+        check_choice("estimator", estimator, ("auto",))
+        return StackedMean()
+    return KernelMean() if estimator is None else estimator
+
+
+def with_input_tags(tags: Any, estimator: Any, transformer: Any) -> Any:
+    """Tags of scikit-learn, with those of whoever sees X first: a mean, or what encodes it."""
+    sees = estimator
+    if estimator is None or isinstance(estimator, str | KernelMean):
+        sees = TableEncoder() if transformer is None else transformer
+    if hasattr(sees, "__sklearn_tags__") and not isinstance(sees, type):
+        inner = get_tags(sees).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.categorical = inner.allow_nan, inner.categorical
+    return tags
 
 
 def kernel_mean(
