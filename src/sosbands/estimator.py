@@ -35,6 +35,12 @@ from sosbands.prediction import BandPredictions
 from sosbands.types import Array
 
 
+_FROZEN = (
+    "the estimator is frozen: the rows that trained it must not be among those given to fit, or "
+    "the intervals will be too narrow"
+)
+
+
 class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Adaptive prediction intervals with guaranteed coverage: a kernel sum-of-squares band.
 
@@ -109,12 +115,6 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    ``sample_weight`` counts wherever something is learned, and never in the calibration: the
-    guarantee is for rows as they come, without weights. Rows that come from elsewhere than those
-    that calibrate are another matter: `conformalize` with ``weights=``.
-
     Examples
     --------
     >>> import numpy as np
@@ -177,10 +177,9 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             inner = [name for name in params if name.startswith(f"{part}__")]
             value = params.get(part, getattr(self, part))
             if inner and (value is None or isinstance(value, str)):
-                raise ValueError(
-                    f"{inner[0]} is a parameter of {part}, which is {value!r}: pass "
-                    f"{part}={'StackedMean()' if value == 'auto' else default}"
-                )
+                known = "StackedMean()" if value == "auto" else default
+                problem = f"{inner[0]} is a parameter of {part}, which is {value!r}"
+                raise ValueError(f"{problem}: pass {part}={known}")
         super().set_params(**params)
         return self
 
@@ -206,8 +205,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             guarantees the level for rows of groups that are new; a level of 0.9 needs nine
             calibration groups. "cv+" and "localized" guarantee nothing for new groups.
         sample_weight : array-like of shape (n,), optional
-            How much each row counts in the mean, the tuning and the band; a row of weight 0 counts
-            nowhere but in the calibration, where all rows count alike.
+            How much each row counts in the mean, the tuning and the band. All rows calibrate
+            alike: the guarantee is for rows as they come. For a shift of X, see `conformalize`.
         **fit_params
             Parameters of the estimator's own fit; those with one entry per row are split with the
             rows. With metadata routing, what the estimator requested.
@@ -216,12 +215,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         -------
         self
         """
-        if isinstance(self.estimator, FrozenEstimator):
-            warnings.warn(
-                "the estimator is frozen: the rows that trained it must not be among those given "
-                "to fit, or the intervals will be too narrow",  # and nobody can see which they were
-                stacklevel=2,
-            )
+        if isinstance(self.estimator, FrozenEstimator):  # nobody can see which rows trained it
+            warnings.warn(_FROZEN, stacklevel=2)
         # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
         fresh = copy(self)
         certificates = fresh._fit(X, y, groups, sample_weight, fit_params)
