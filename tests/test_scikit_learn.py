@@ -28,6 +28,7 @@ def wave(n=80, seed=0):
 
 @parametrize_with_checks(
     [
+        BandRegressor(),
         BandRegressor(None),
         regressor(Ridge(), lengthscale=1.0, symmetric=True, width_weight=10.0),
         regressor(symmetric=False, lengthscale=1.0, width_weight=10.0),

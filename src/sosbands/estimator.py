@@ -34,7 +34,6 @@ from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
 from sosbands.types import Array
 
-
 _FROZEN = (
     "the estimator is frozen: the rows that trained it must not be among those given to fit, or "
     "the intervals will be too narrow"

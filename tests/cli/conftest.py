@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from sosbands.cli import commands
 
+KERNEL_MEAN = ("--estimator", "sosbands.KernelMean")  # quicker than the default
+
 
 @pytest.fixture(scope="session")
 def sosbands():
@@ -58,6 +60,7 @@ def folder(tmp_path_factory):
 def model(folder, sosbands):
     """The path of a fitted model."""
     path = folder / "band.skops"
-    fitted = sosbands("fit", folder / "train.csv", "--target", "y", "--out", path, "--symmetric")
+    settings = ("--out", path, "--symmetric", *KERNEL_MEAN)
+    fitted = sosbands("fit", folder / "train.csv", "--target", "y", *settings)
     assert fitted.exit_code == 0, fitted.output
     return path

@@ -5,18 +5,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sosbands import load
+from sosbands import BandRegressor, KernelBand, KernelMean, load
 from sosbands.persistence import describe
+from tests.cli.conftest import KERNEL_MEAN
 
 
 @pytest.fixture
 def fit(sosbands, tmp_path):
-    """Fit on a DataFrame; returns what was shown and the model."""
+    """Fit on a DataFrame, around a kernel mean by default; returns what was shown and the model."""
 
-    def run(table, *arguments, target="y"):
+    def run(table, *arguments, target="y", mean=KERNEL_MEAN):
         table.to_csv(tmp_path / "t.csv", index=False)
         out = tmp_path / "m.skops"
-        shown = sosbands("fit", tmp_path / "t.csv", "--target", target, "--out", out, *arguments)
+        arguments = ("--target", target, "--out", out, *mean, *arguments)
+        shown = sosbands("fit", tmp_path / "t.csv", *arguments)
         assert shown.exit_code == 0, shown.output
         return shown, load(out)
 
@@ -75,6 +77,25 @@ def test_the_same_seed_gives_the_same_intervals(fit, table):
     first, same, other = (fit(table, "--seed", s)[1].predict_interval(X) for s in (3, 3, 4))
     assert np.array_equal(first, same)
     assert not np.array_equal(first, other)
+
+
+def test_the_default_is_that_of_the_library(fit, table):
+    shown, model = fit(table, "--test-size", "0", "--symmetric", mean=())
+    assert model.estimator == "auto"
+    shares = model.estimator_.weights_
+    best = max(shares, key=shares.get)
+    assert f"band around {100 * shares[best]:.0f} % {best}" in facts(shown)["model"]
+    X = table[["x", "colour"]]
+    band = KernelBand(symmetric=True)
+    expected = BandRegressor(band=band, random_state=0).fit(X, table["y"]).predict_interval(X)
+    np.testing.assert_array_equal(model.predict_interval(X), expected)
+
+
+def test_a_kernel_mean_shares_the_encoding_of_the_band(fit, table):
+    shown, model = fit(table)
+    assert "band around KernelMean, split" in facts(shown)["model"]
+    assert isinstance(model.estimator_, KernelMean)
+    assert model.estimator_.n_features_in_ == 4
 
 
 @pytest.mark.parametrize("path", ["sklearn.linear_model.Ridge", "sklearn.linear_model:Ridge"])
@@ -166,7 +187,7 @@ def test_a_column_of_identifiers_is_refused_and_can_be_dropped(fails, fit, table
 def test_a_european_table_is_read_as_it_is_written(sosbands, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
     out = tmp_path / "m.skops"
-    arguments = ("fit", tmp_path / "t.csv", "--target", "y", "--out", out)
+    arguments = ("fit", tmp_path / "t.csv", "--target", "y", "--out", out, *KERNEL_MEAN)
     assert sosbands(*arguments, "--sep", ";", "--decimal", ",").exit_code == 0
     assert describe(out)["metadata"]["command_line"]["columns"]["inputs"] == ["x", "colour"]
 
@@ -175,7 +196,8 @@ def test_a_parquet_table_gives_the_same_model_as_its_csv_file(fit, sosbands, tab
     fit(table)
     table.to_parquet(tmp_path / "t.parquet")
     out = tmp_path / "p.skops"
-    assert sosbands("fit", tmp_path / "t.parquet", "--target", "y", "--out", out).exit_code == 0
+    arguments = ("fit", tmp_path / "t.parquet", "--target", "y", "--out", out, *KERNEL_MEAN)
+    assert sosbands(*arguments).exit_code == 0
     X = table[["x", "colour"]]
     ours, same = (load(tmp_path / name).predict(X) for name in ("m.skops", "p.skops"))
     assert np.array_equal(ours, same)

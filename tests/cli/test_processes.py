@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from tests.cli.conftest import KERNEL_MEAN
+
 COMMAND = [sys.executable, "-m", "sosbands.cli"]
 # Whatever the tests were started by, Ctrl-C must reach the command.
 AS_FROM_A_TERMINAL = (
@@ -81,7 +83,8 @@ def test_standard_input_gives_standard_output(model, folder):
 def test_a_model_can_be_fitted_from_standard_input(folder, tmp_path):
     out = tmp_path / "m.skops"
     text = (folder / "train.csv").read_text()
-    done = run("fit", "-", "--target", "y", "--out", out, "--test-size", "0", input=text)
+    arguments = ("--target", "y", "--out", out, "--test-size", "0", *KERNEL_MEAN)
+    done = run("fit", "-", *arguments, input=text)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("rows         160: 112 learn, 48 calibrate")
     assert out.exists()

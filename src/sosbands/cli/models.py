@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sosbands.cli.command import METADATA
 from sosbands.cli.table_columns import Columns
 from sosbands.estimator import BandRegressor
+from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.stacking import StackedMean
 from sosbands.persistence import ModelFileError, check_savable, describe, load, save
 from sosbands.quoting import quoted
 
@@ -108,10 +110,16 @@ def _quieten(part: Any) -> None:
 def fresh_model(
     columns: Columns, estimator: str | None, *, trusted: Sequence[str], **parameters: Any
 ) -> BandRegressor:
-    """A `BandRegressor` that encodes the categories of these columns itself, and can be saved."""
-    encoder = columns.encoder()
-    around = make_estimator(estimator, parameters["random_state"])
-    if around is not None and encoder is not None:
+    """A `BandRegressor` that encodes the categories of these columns itself, and can be saved.
+
+    Without an estimator it is the default one.
+    """
+    around: Any = "auto"
+    if estimator is not None:
+        around = make_estimator(estimator, parameters["random_state"])
+    # A stack has an encoding, which the band shares; a kernel mean shares that of the band.
+    encoder = None if isinstance(around, str | StackedMean) else columns.encoder()
+    if encoder is not None and not isinstance(around, KernelMean):
         around = make_pipeline(encoder, around)
     model = BandRegressor(around, band_transformer=encoder, **parameters)
     with _naming_options():

@@ -43,12 +43,13 @@ level_option = partial(
 drop_missing_option = option(
     "--drop-missing", is_flag=True, help="Leave rows with missing values out."
 )
-estimator_option = option(
+estimator_option = partial(
+    option,
     "--estimator",
     metavar="IMPORT",
-    show_default="a kernel mean",
     callback=_find_own_modules,
-    help="The model inside, such as lightgbm.LGBMRegressor or own_module:make_model.",
+    help="The model inside, such as lightgbm.LGBMRegressor, own_module:make_model or, for the "
+    "kernel mean alone, sosbands.KernelMean.",
 )
 seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
 jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")

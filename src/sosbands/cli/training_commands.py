@@ -35,7 +35,7 @@ def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @options.data_argument
 @options.out_option(required=True, metavar="MODEL", help="The file to write.")
 @options.training_options
-@options.estimator_option
+@options.estimator_option(show_default="an average of four")
 @options.level_option(default=0.9, help="Judge the model at this level; others can be had later.")
 @option(
     "--calibration",
@@ -123,13 +123,11 @@ def _summary(
 ) -> dict[str, str]:
     from sosbands.metrics import coverage, mean_width
 
-    n, certificate, around = len(rows.y), model.certificate_, model.estimator
+    n, certificate = len(rows.y), model.certificate_
     parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
     if model.calibration_.by_folds:
         parts = f"{model.n_train_} learn and calibrate"
     dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
-    regressor = around[-1] if hasattr(around, "steps") else around
-    mean = "a kernel mean" if around is None else type(regressor).__name__
     sides = "symmetric" if model.symmetric_ else "two-sided"
     judged = {"coverage": "not measured: no rows were held out"}
     if len(test):
@@ -143,10 +141,20 @@ def _summary(
     return {
         "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
         "columns": _columns(rows),
-        "model": f"{sides} band around {mean}, {model.calibration} calibration",
+        "model": f"{sides} band around {_mean(model.estimator_)}, {model.calibration} calibration",
         **judged,
         "certificate": f"relative gap {certificate.gap:.1e}, rank {certificate.rank}",
     }
+
+
+def _mean(fitted: Any) -> str:
+    """What a model is, or of what it is the average."""
+    from sosbands.learning.stacking import StackedMean
+
+    if isinstance(fitted, StackedMean):
+        shares = sorted(((w, name) for name, w in fitted.weights_.items()), reverse=True)
+        return " + ".join(f"{100 * w:.0f} % {name}" for w, name in shares if w >= 0.005)
+    return type(fitted[-1] if hasattr(fitted, "steps") else fitted).__name__
 
 
 def _columns(rows: LabelledRows) -> str:
@@ -162,7 +170,7 @@ def _columns(rows: LabelledRows) -> str:
 @click.command(cls=Command, example="sosbands compare demo.csv --target y")
 @options.data_argument
 @options.training_options
-@options.estimator_option
+@options.estimator_option(show_default="gradient boosting")
 @options.level_option(default=0.9, help="Of the intervals.")
 @options.json_option
 @options.seed_option

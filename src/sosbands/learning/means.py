@@ -18,9 +18,10 @@ from sosbands.learning.encoding import BandInputs, Encoded, TableEncoder
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.parameters import check_choice, seed_of
+from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.stacking import StackedMean
+from sosbands.quoting import quoted
 from sosbands.types import Array, Folds, Indices, Lengthscale
 
 
@@ -68,8 +69,9 @@ class OutOfSample:
 
 def mean_named(estimator: Any) -> Any:
     """The regressor that a name, or None, stands for."""
+    if isinstance(estimator, str) and estimator != "auto":
+        raise ValueError(f'estimator must be "auto", a regressor or None, got {quoted(estimator)}')
     if isinstance(estimator, str):
-        check_choice("estimator", estimator, ("auto",))
         return StackedMean()
     return KernelMean() if estimator is None else estimator
 

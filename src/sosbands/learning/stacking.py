@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sosbands.core.threads import one_openmp_thread
@@ -154,6 +155,8 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         X, outputs = labelled_rows(self, X, y, reset=True)
         told = FitParameters.of_checked(sample_weight, len(outputs))
+        if (counted := told.counted(len(outputs))) is not None:
+            X, outputs, told = _safe_indexing(X, counted), outputs[counted], told.take(counted)
         seed = seed_of(self.random_state)
         folds = cross_fitting_folds(X, outputs, cv=self.cv, groups=None, seed=seed)
         self.fit_held_out(X, outputs, folds, weights=told.weights, seed=seed)
@@ -278,12 +281,15 @@ def stacking_weights(P: Array, y: Array, counts: Array | None = None) -> Array:
     counts : array of shape (n,), optional
         How much each row counts.
     """
-    errors = P - y[:, None]
-    usual = np.median(np.abs(errors), axis=0).min()
-    size = float(np.abs(errors).max()) or 1.0
+    counts = np.ones(len(y)) if counts is None else counts
+    kept = counts > 0
+    errors, counts = (P - y[:, None])[kept], counts[kept]
+    # A median that is the same whether a row counts twice or is there twice.
+    sizes = np.abs(errors)
+    usual = np.quantile(sizes, 0.5, axis=0, weights=counts, method="inverted_cdf").min()
+    size = float(sizes.max()) or 1.0
     delta = max(_LARGE_ERROR * usual / size, _SAME)
     errors, k = errors / size, P.shape[1]
-    counts = np.ones(len(y)) if counts is None else counts
     w: Array = np.full(k, 1 / k)
     for _ in range(_ITERATIONS):
         slopes = counts / np.sqrt((errors @ w) ** 2 + delta**2)

@@ -1,0 +1,300 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sosbands import BandRegressor, KernelBand, StackedMean, load, save
+from sosbands.learning import stacking
+from sosbands.learning.folds import renumbered
+from sosbands.learning.stacking import stacking_weights
+
+NAMES = ["kernel mean", "boosted trees", "extra trees", "ridge"]
+CHEAP = KernelBand(symmetric=True, lengthscale=1.0, width_weight=10.0)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Few trees."""
+
+    def boosting(n, seed, names):
+        return HistGradientBoostingRegressor(
+            max_iter=5, min_samples_leaf=5, categorical_features=names, random_state=seed
+        )
+
+    def extra_trees(n, seed, names):
+        return ExtraTreesRegressor(5, min_samples_leaf=2, random_state=seed)
+
+    bases = dict(stacking._BASES)
+    for name, make in (("boosted trees", boosting), ("extra trees", extra_trees)):
+        bases[name] = replace(bases[name], make=make)
+    monkeypatch.setattr(stacking, "_BASES", bases)
+    return bases
+
+
+def wave(n=60, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    return X, np.sin(6 * X[:, 0]) + 2 * (X[:, 1] > 0.5) + noise * rng.normal(size=n)
+
+
+def predictions(n=200, seed=0):
+    """Of three regressors with errors that have something in common, and of one that is useless."""
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=n)
+    errors = 0.3 * rng.standard_t(2, size=(n, 1)) + rng.standard_t(2, size=(n, 3)) * [0.4, 0.5, 0.6]
+    return np.column_stack([y[:, None] + errors, rng.normal(size=n)]), y
+
+
+def messy(n=80):
+    """Numbers, names and dates, some of them missing."""
+    X, y = wave(n)
+    table = pd.DataFrame(X, columns=["dose", "age"])
+    table["colour"] = np.where(X[:, 1] > 0.5, "red", "blue")
+    table["day"] = pd.date_range("2020-01-01", periods=n, freq="D")
+    table.loc[::7, "dose"] = np.nan
+    table.loc[::9, "colour"] = None
+    table.loc[::11, "day"] = pd.NaT
+    return table, y
+
+
+# Weights
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_are_those_of_a_general_solver(seed, weighted):
+    P, y = predictions(seed=seed)
+    counts = np.random.default_rng(seed).integers(1, 4, len(y)) if weighted else np.ones(len(y))
+    repeated = np.repeat(np.abs(P - y[:, None]), counts.astype(int), axis=0)
+    delta = 3 * np.quantile(repeated, 0.5, axis=0, method="inverted_cdf").min()
+
+    def loss(w):
+        return np.sum(counts * np.sqrt((P @ w - y) ** 2 + delta**2)) / counts.sum()
+
+    w = stacking_weights(P, y, counts.astype(float) if weighted else None)
+    whole = {"type": "eq", "fun": lambda w: w.sum() - 1}
+    twin = minimize(
+        loss,
+        np.full(4, 0.25),
+        method="SLSQP",
+        bounds=[(0, 1)] * 4,
+        constraints=[whole],
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert w.min() >= 0
+    assert_allclose(w.sum(), 1)
+    assert loss(w) <= twin.fun * (1 + 1e-8)
+    assert_allclose(w, twin.x, atol=1e-3)
+
+
+def test_a_wild_row_does_not_decide():
+    P, y = predictions()
+    expected = stacking_weights(P, y)
+    y[0] = 1e9
+    assert_allclose(stacking_weights(P, y), expected, atol=0.02)
+
+
+def test_regressors_that_predict_the_same_share_their_weight():
+    P, y = predictions()
+    w = stacking_weights(P[:, [0, 1, 0]], y)
+    assert_allclose(w[0], w[2], atol=1e-6)
+    assert_allclose(w[0] + w[2], stacking_weights(P[:, :2], y)[0], atol=1e-6)
+
+
+def test_regressors_without_an_error_get_all_the_weight():
+    P, y = predictions()
+    P[:, 2] = y
+    assert_allclose(stacking_weights(P, y), [0, 0, 1, 0], atol=1e-8)
+    assert_allclose(stacking_weights(np.column_stack([y, y]), y), [0.5, 0.5])
+
+
+def test_weights_depend_neither_on_units_nor_on_the_order_of_rows():
+    P, y = predictions()
+    expected, order = stacking_weights(P, y), np.random.default_rng(0).permutation(len(y))
+    assert_allclose(stacking_weights(P[order], y[order]), expected, atol=1e-9)
+    assert_allclose(stacking_weights(1e6 * P, 1e6 * y), expected, atol=1e-9)
+
+
+def test_a_row_that_counts_n_times_is_as_n_rows():
+    P, y = predictions()
+    counts = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), counts)
+    expected = stacking_weights(P[rows], y[rows])
+    assert_allclose(stacking_weights(P, y, counts.astype(float)), expected, atol=1e-9)
+    P[counts == 0] = 1e12
+    assert_allclose(stacking_weights(P, y, counts.astype(float)), expected, atol=1e-9)
+
+
+# The average
+
+
+@parametrize_with_checks(
+    [StackedMean()],
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "a repeated row can be on both sides of a "
+        "fold, a weighted one cannot"
+    },
+)
+def test_every_check_of_scikit_learn_passes(estimator, check, quick):
+    check(estimator)
+
+
+def test_the_prediction_is_the_weighted_sum_of_those_of_the_regressors(quick):
+    X, y = wave(120)
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert list(mean.weights_) == NAMES
+    assert min(mean.weights_.values()) >= 0
+    assert_allclose(sum(mean.weights_.values()), 1)
+    positive = [name for name, weight in mean.weights_.items() if weight > 0]
+    assert list(mean.estimators_) == positive
+    assert len(positive) > 1
+    Z = mean.units_(X)
+    parts = [
+        mean.weights_[name] * mean.estimators_[name].predict(X if "trees" in name else Z)
+        for name in positive
+    ]
+    assert_allclose(mean.predict(X), np.sum(parts, axis=0), rtol=1e-12)
+
+
+def test_predictions_of_a_row_do_not_know_its_output(quick):
+    X, y = wave()
+    folds = list(KFold(3).split(X))
+    first, _ = StackedMean().fit_held_out(X, y, folds, weights=None, seed=0)
+    known = StackedMean().fit(X, y)
+    assert np.mean((first - y) ** 2) > 1.2 * np.mean((known.predict(X) - y) ** 2)
+
+
+def test_the_order_of_rows_does_not_matter(quick):
+    X, y = wave()
+    folds, order = list(KFold(3).split(X)), np.random.default_rng(1).permutation(len(y))
+    settings = {"weights": None, "seed": 0}
+    mean, other = StackedMean(), StackedMean()
+    first, _ = mean.fit_held_out(X, y, folds, **settings)
+    own = renumbered(folds, order, len(y))
+    second, _ = other.fit_held_out(X[order], y[order], own, **settings)
+    assert_allclose(second, first[order], rtol=1e-9, atol=1e-9)
+    assert_allclose(other.predict(X), mean.predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_the_number_of_jobs_does_not_matter(quick):
+    X, y = wave()
+    expected = StackedMean(random_state=0).fit(X, y).predict(X)
+    with parallel_config("threading"):
+        assert_array_equal(StackedMean(random_state=0, n_jobs=2).fit(X, y).predict(X), expected)
+
+
+def test_the_output_of_a_row_without_weight_does_not_matter(quick):
+    X, y = wave()
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    weights[:5] = 0
+    expected = StackedMean(random_state=0).fit(X, y, weights)
+    assert expected.weights_ != StackedMean(random_state=0).fit(X, y).weights_
+    y[:5] = 1e6
+    assert_allclose(
+        StackedMean(random_state=0).fit(X, y, weights).predict(X), expected.predict(X), rtol=1e-9
+    )
+
+
+def test_names_dates_and_missing_values_are_taken(quick):
+    table, y = messy()
+    mean = StackedMean(random_state=0).fit(table, y)
+    assert np.all(np.isfinite(mean.predict(table)))
+    new = table[:3].assign(colour=["green", None, "red"], day=pd.NaT)
+    assert np.all(np.isfinite(mean.predict(new)))
+    assert mean.score(table, y) > 0.5
+
+
+@pytest.mark.parametrize("left_out", ["kernel mean", "extra trees"])
+def test_a_regressor_for_which_there_are_too_many_rows_is_left_out(quick, monkeypatch, left_out):
+    X, y = wave()
+    fewer = {**quick, left_out: replace(quick[left_out], most_rows=59)}
+    monkeypatch.setattr(stacking, "_BASES", fewer)
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert list(mean.weights_) == [name for name in NAMES if name != left_out]
+    assert_allclose(sum(mean.weights_.values()), 1)
+    assert left_out in StackedMean(random_state=0).fit(X[1:], y[1:]).weights_
+
+
+# Inside a band
+
+
+def test_a_band_goes_around_the_stack_unless_told_otherwise(quick):
+    X, y = wave(80)
+    model = BandRegressor(band=CHEAP, random_state=0).fit(X, y)
+    assert model.estimator == "auto"
+    assert isinstance(model.estimator_, StackedMean)
+    assert list(model.estimator_.weights_) == NAMES
+    assert_array_equal(model.predict(X), model.estimator_.predict(X))
+    named = BandRegressor(StackedMean(), band=CHEAP, random_state=0).fit(X, y)
+    assert_array_equal(named.predict_interval(X), model.predict_interval(X))
+    assert clone(model).estimator == "auto"
+
+
+def test_parameters_of_auto_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match=r"^estimator__cv is a parameter of estimator, which is "):
+        BandRegressor().set_params(estimator__cv=3)
+    with pytest.raises(ValueError, match=r"'auto': pass estimator=StackedMean\(\)$"):
+        BandRegressor().set_params(estimator__cv=3)
+    model = BandRegressor().set_params(estimator=StackedMean(), estimator__cv=3)
+    assert model.estimator.cv == 3
+
+
+def test_another_name_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match=r"^estimator must be \"auto\", .* got 'other'$"):
+        BandRegressor("other").fit(*wave())
+
+
+@pytest.mark.parametrize("calibration", ["split", "cv+", "localized", None])
+def test_any_table_and_calibration_will_do(quick, calibration, tmp_path):
+    table, y = messy()
+    settings = {"calibration": calibration, "cv": 3, "random_state": 0}
+    model = BandRegressor(band=CHEAP, **settings).fit(table, y)
+    if calibration is None:
+        model.conformalize(table, y)
+    intervals = model.predict_interval(table, 0.8)
+    assert np.mean((intervals[:, 0] <= y) & (y <= intervals[:, 1])) >= 0.7
+    save(model, tmp_path / "m.skops")
+    other = load(tmp_path / "m.skops")
+    assert_array_equal(other.predict_interval(table, 0.8), intervals)
+    assert_array_equal(other.predict(table), model.predict(table))
+    assert other.estimator_.weights_ == model.estimator_.weights_
+
+
+def test_a_stack_alone_can_be_saved(quick, tmp_path):
+    table, y = messy()
+    mean = StackedMean(random_state=0).fit(table, y)
+    save(mean, tmp_path / "m.skops")
+    assert_array_equal(load(tmp_path / "m.skops").predict(table), mean.predict(table))
+
+
+def test_rows_in_time_order_are_predicted_from_the_past(quick):
+    X, y = wave(90)
+    model = BandRegressor(band=CHEAP, cv=TimeSeriesSplit(3), random_state=0).fit(X, y)
+    assert model.n_train_ == 63
+    assert np.all(np.isfinite(model.predict_interval(X)))
+
+
+@pytest.mark.parametrize("cv", [3, GroupKFold(3)])
+def test_rows_of_a_group_stay_together(quick, cv, monkeypatch):
+    X, y = wave(90)
+    groups = np.arange(90) % 15
+    X[:, 1] = groups  # so that folds can be told
+    seen = []
+    inner = StackedMean.fit_held_out
+
+    def spied(self, X, y, folds, **settings):
+        seen.extend((set(X[train, 1]), set(X[test, 1])) for train, test in folds)
+        return inner(self, X, y, folds, **settings)
+
+    monkeypatch.setattr(StackedMean, "fit_held_out", spied)
+    BandRegressor(band=CHEAP, cv=cv, random_state=0).fit(X, y, groups=groups)
+    assert len(seen) == 3
+    assert all(train.isdisjoint(test) for train, test in seen)
