@@ -345,9 +345,6 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         self.symmetric_ = learned.band.symmetric
         self.lengthscale_ = problem.scale_kernels[0].lengthscale
         self.width_weight_ = problem.width_weight
-        self.certificate_ = learned.solution.certificate
-        self.tuning_ = learned.tuning
-        self.n_train_ = fitted.n_train
-        self.n_outliers_ = learned.n_outliers
-        self.calibration_ = fitted.calibration
-        self._seed = seed
+        self.certificate_, self.tuning_ = learned.solution.certificate, learned.tuning
+        self.n_train_, self.n_outliers_ = fitted.n_train, learned.n_outliers
+        self.calibration_, self._seed = fitted.calibration, seed
