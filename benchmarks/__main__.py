@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    any_table,
     before,
     busy_cores,
     command_line,
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "fit_time": fit_time.run,
     "fit_large": fit_large.run,
     "busy_cores": busy_cores.run,
+    "any_table": any_table.run,
     "stability": stability.run,
     "before": before.run,
     "memory": memory.run,

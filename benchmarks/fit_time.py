@@ -90,9 +90,11 @@ def in_turns(rows: int, ours: Fit, peer: Fit) -> Times:
     return by_name(times_of_seeds)
 
 
-def fit(X: Array, y: Array, seed: int, **parameters: object) -> BandRegressor:
-    """Split, tune, solve, calibrate."""
-    return BandRegressor(None, random_state=seed, **parameters).fit(X, y)
+def fit(
+    X: Array, y: Array, seed: int, estimator: object = None, **parameters: object
+) -> BandRegressor:
+    """Split, tune, solve, calibrate; around a kernel mean, unless there is another."""
+    return BandRegressor(estimator, random_state=seed, **parameters).fit(X, y)
 
 
 def hetgp(X: Array, y: Array, seed: int) -> object:

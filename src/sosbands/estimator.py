@@ -10,12 +10,11 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
-from sosbands.learning.encoding import TableEncoder
 from sosbands.learning.fitting import (
     Fitted,
     learn_all,
@@ -27,14 +26,18 @@ from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
+from sosbands.learning.means import mean_named, with_input_tags
 from sosbands.learning.parameters import check_number
 from sosbands.learning.progress import Progress
 from sosbands.learning.routing import fit_parameters, router
-from sosbands.learning.stacking import StackedMean
 from sosbands.learning.validation import check_limits, fitting_rows
 from sosbands.prediction import BandPredictions
-from sosbands.quoting import quoted
 from sosbands.types import Array
+
+_FROZEN = (
+    "the estimator is frozen: the rows that trained it must not be among those given to fit, or "
+    "the intervals will be too narrow"
+)
 
 
 class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,12 +114,6 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    ``sample_weight`` counts wherever something is learned, and never in the calibration: the
-    guarantee is for rows as they come, without weights. Rows that come from elsewhere than those
-    that calibrate are another matter: `conformalize` with ``weights=``.
-
     Examples
     --------
     >>> import numpy as np
@@ -179,10 +176,9 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             inner = [name for name in params if name.startswith(f"{part}__")]
             value = params.get(part, getattr(self, part))
             if inner and (value is None or isinstance(value, str)):
-                raise ValueError(
-                    f"{inner[0]} is a parameter of {part}, which is {value!r}: pass "
-                    f"{part}={'StackedMean()' if value == 'auto' else default}"
-                )
+                known = "StackedMean()" if value == "auto" else default
+                problem = f"{inner[0]} is a parameter of {part}, which is {value!r}"
+                raise ValueError(f"{problem}: pass {part}={known}")
         super().set_params(**params)
         return self
 
@@ -208,8 +204,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
             guarantees the level for rows of groups that are new; a level of 0.9 needs nine
             calibration groups. "cv+" and "localized" guarantee nothing for new groups.
         sample_weight : array-like of shape (n,), optional
-            How much each row counts in the mean, the tuning and the band; a row of weight 0 counts
-            nowhere but in the calibration, where all rows count alike.
+            How much each row counts in the mean, the tuning and the band. All rows calibrate
+            alike: the guarantee is for rows as they come. For a shift of X, see `conformalize`.
         **fit_params
             Parameters of the estimator's own fit; those with one entry per row are split with the
             rows. With metadata routing, what the estimator requested.
@@ -218,12 +214,8 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         -------
         self
         """
-        if isinstance(self.estimator, FrozenEstimator):
-            warnings.warn(
-                "the estimator is frozen: the rows that trained it must not be among those given "
-                "to fit, or the intervals will be too narrow",  # and nobody can see which they were
-                stacklevel=2,
-            )
+        if isinstance(self.estimator, FrozenEstimator):  # nobody can see which rows trained it
+            warnings.warn(_FROZEN, stacklevel=2)
         # All attributes at once: a fit that fails, or is interrupted, leaves an earlier one whole.
         fresh = copy(self)
         certificates = fresh._fit(X, y, groups, sample_weight, fit_params)
@@ -294,15 +286,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         return router(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        seen_by = self.estimator
-        if self.estimator is None or isinstance(self.estimator, str | KernelMean):
-            seen_by = TableEncoder() if self.band_transformer is None else self.band_transformer
-        if hasattr(seen_by, "__sklearn_tags__") and not isinstance(seen_by, type):
-            inner = get_tags(seen_by).input_tags
-            tags.input_tags.allow_nan = inner.allow_nan
-            tags.input_tags.categorical = inner.categorical
-        return tags
+        return with_input_tags(super().__sklearn_tags__(), self.estimator, self.band_transformer)
 
     def _fit(
         self,
@@ -342,7 +326,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         if self.remove_outliers is not None:
             check_number("remove_outliers", self.remove_outliers, positive=True)
         learner = BandLearner(
-            estimator=_mean_of(self.estimator),
+            estimator=mean_named(self.estimator),
             band=band,
             transformer=self.band_transformer,
             cv=self.cv,
@@ -361,18 +345,6 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
         self.symmetric_ = learned.band.symmetric
         self.lengthscale_ = problem.scale_kernels[0].lengthscale
         self.width_weight_ = problem.width_weight
-        self.certificate_ = learned.solution.certificate
-        self.tuning_ = learned.tuning
-        self.n_train_ = fitted.n_train
-        self.n_outliers_ = learned.n_outliers
-        self.calibration_ = fitted.calibration
-        self._seed = seed
-
-
-def _mean_of(estimator: Any) -> Any:
-    """The regressor that a name, or None, stands for."""
-    if isinstance(estimator, str) and estimator != "auto":
-        raise ValueError(f'estimator must be "auto", a regressor or None, got {quoted(estimator)}')
-    if isinstance(estimator, str):
-        return StackedMean()
-    return KernelMean() if estimator is None else estimator
+        self.certificate_, self.tuning_ = learned.solution.certificate, learned.tuning
+        self.n_train_, self.n_outliers_ = fitted.n_train, learned.n_outliers
+        self.calibration_, self._seed = fitted.calibration, seed

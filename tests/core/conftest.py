@@ -21,7 +21,7 @@ def dense_dual_value(problem, basis, multipliers, theta):
     """
     value = mean_value(problem, basis, multipliers, theta)
     for part, gamma in zip(basis.scales, multipliers, strict=True):
-        value -= penalty(problem, gamma, part.rows, width_cost(problem, part.rows))
+        value -= penalty(problem, gamma, part.rows, width_cost(problem, part.gram))
     return value
 
 

@@ -5,6 +5,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, PredefinedSplit
 
 from sosbands import BandRegressor
+from sosbands.learning import learner
 from tests.estimator.models import band, fitted, ranked, wave
 
 
@@ -43,8 +44,11 @@ def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symme
 
 
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
-@pytest.mark.parametrize("folds", [2, 3])
-def test_what_is_learned_without_a_plus_fold_does_not_see_the_fold(estimator, folds):
+@pytest.mark.parametrize(("folds", "search_rows"), [(2, 500), (3, 500), (3, 12)])
+def test_what_is_learned_without_a_plus_fold_does_not_see_the_fold(
+    estimator, folds, search_rows, monkeypatch
+):
+    monkeypatch.setattr(learner, "_PART_ROWS", search_rows)
     X, y = wave(30)
     model = BandRegressor(estimator, calibration="cv+", cv=KFold(folds), random_state=0)
     X[3], y[3] = 50.0, 1e3  # in the first fold, with the largest score
@@ -75,12 +79,12 @@ def test_bands_without_a_fold_share_the_fits_of_a_regressor(folds, fits):
 
 def test_every_row_trains_and_calibrates_a_plus_model():
     X, y = wave(50)
-    model = band(calibration="cv+", cv=4).fit(X, y)
+    model = band(LinearRegression(), calibration="cv+", cv=4).fit(X, y)
     assert sum(map(len, model.calibration_.scores_by_fold)) == 50
     intervals = model.predict_interval(X, [0.02, 0.5, 0.9])
     mean = model.predict(X)[:, None]
     assert np.all((intervals[:, 0] <= mean) & (mean <= intervals[:, 1]))
-    whole = band(calibration=None, cv=4).fit(X, y)
+    whole = band(LinearRegression(), calibration=None, cv=4).fit(X, y)
     assert_array_equal(model.predict(X), whole.predict(X))
     with pytest.warns(UserWarning, match="needs at least 99 calibration rows"):
         assert np.all(np.isinf(model.predict_interval(X, 0.99)))
@@ -89,8 +93,25 @@ def test_every_row_trains_and_calibrates_a_plus_model():
 def test_a_plus_model_may_be_calibrated_like_any_other():
     X, y = wave(60, seed=1)
     new, outputs = wave(40, seed=2)
-    model = band(calibration="cv+", cv=3).fit(X, y)
+    model = band(LinearRegression(), calibration="cv+", cv=3).fit(X, y)
     with pytest.raises(ValueError, match=r'"cv\+" has no rows to add to'):
         model.partial_conformalize(new, outputs)
-    expected = fitted(cv=3).conformalize(new, outputs).predict_interval(new)
+    expected = fitted(LinearRegression(), cv=3).conformalize(new, outputs).predict_interval(new)
     assert_array_equal(model.conformalize(new, outputs).predict_interval(new), expected)
+
+
+def test_the_band_of_all_rows_takes_over_what_the_bands_without_a_fold_chose():
+    X, y = wave(90)
+    model = BandRegressor(calibration="cv+", cv=3, random_state=0).fit(X, y)
+    parts = [part.mean_model.model.process_ for part in model.calibration_.bands]
+    process = model.estimator_.process_
+    assert_allclose(process.nugget, np.median([part.nugget for part in parts]), rtol=1e-12)
+    assert_allclose(
+        process.kernel.lengthscale,
+        np.median([part.kernel.lengthscale for part in parts], axis=0),
+        rtol=1e-12,
+    )
+    tuning = model.tuning_
+    assert tuning.chosen is tuning.trials[-1]
+    assert len(tuning.trials) > 3 * 5
+    assert model.lengthscale_ == tuning.chosen.lengthscale

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sosbands.core.features import factorize
 from sosbands.core.kernels import Gaussian
 from sosbands.learning import gaussian_process as module
-from sosbands.learning.evidence import dense_evidence, low_rank_evidence
+from sosbands.learning.evidence import dense_evidence, dense_value, low_rank_evidence
 from sosbands.learning.gaussian_process import fit_gaussian_process
 
 
@@ -42,6 +42,34 @@ def test_gradients_are_those_of_finite_differences(theta, landmarks):
     steps = 1e-5 * np.eye(len(at))
     slopes = [(evidence(at + step)[0] - evidence(at - step)[0]) / 2e-5 for step in steps]
     assert_allclose(evidence(at)[1], slopes, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("theta", [[0.4], [0.4, 0.8]], ids=["isotropic", "one per input"])
+@pytest.mark.parametrize("landmarks", [None, 12])
+def test_the_information_is_what_projected_derivatives_of_the_covariance_say(theta, landmarks):
+    (X, y), v = data(40, 2), shape(40)
+    P, evidence = X if landmarks is None else X[:landmarks], partial(dense_evidence, Z=X, y=y, v=v)
+    if landmarks:
+        evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=P)
+
+    def cov(at):
+        kernel = Gaussian(tuple(np.exp(at[:-1]) * np.ones(2)))
+        Q = kernel(X, P) @ np.linalg.solve(kernel(P, P) + 1e-8 * np.eye(len(P)), kernel(P, X))
+        return (kernel(X, X) if landmarks is None else Q) + np.exp(at[-1]) * np.diag(v)
+
+    at = np.log([*theta, 0.2])
+    C, steps = cov(at), 1e-5 * np.eye(len(at))
+    alpha = np.linalg.solve(C, y)
+    moved = np.transpose([(cov(at + step) - cov(at - step)) @ alpha / 2e-5 for step in steps])
+    paid = alpha @ moved
+    inner = moved.T @ np.linalg.solve(C, moved) - np.outer(paid, paid) / (y @ alpha)
+    assert_allclose(evidence(at)[2], inner / (2 * (y @ alpha) / 40), rtol=1e-4, atol=1e-6)
+
+
+def test_the_value_alone_is_that_of_the_evidence():
+    (X, y), v = data(30, 2), shape(30)
+    at = np.log([0.5, 0.9, 0.2])
+    assert dense_value(at, X, y, v) == dense_evidence(at, X, y, v)[0]
 
 
 def test_dense_evidence_is_a_normal_density_at_its_best_variance():
@@ -242,7 +270,7 @@ def test_a_smooth_function_without_noise_is_interpolated():
     X = data(60)[0]
     y = np.sin(4 * X[:, 0])
     gp = fit_gaussian_process(X, y)
-    assert gp.nugget == pytest.approx(1e-6)
+    assert gp.nugget == pytest.approx(1e-5)
     assert_allclose(gp.mean(X), y, atol=1e-3)
 
 
@@ -304,3 +332,31 @@ def test_impossible_arguments_are_refused(change, message):
     arguments = {"X": data(5, 2)[0], "y": data(5, 2)[1]} | change
     with pytest.raises(ValueError, match=message):
         fit_gaussian_process(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def test_known_parameters_are_taken_as_they_are():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
+    found = fit_gaussian_process(X, y, random_state=0)
+    theta, nugget = found.kernel.lengthscale, found.nugget
+    again = fit_gaussian_process(X, y, lengthscale=theta, nugget=nugget)
+    assert_allclose(again.nugget, nugget, rtol=1e-12)
+    assert_allclose(again.evidence, found.evidence, rtol=1e-9)
+    assert_allclose(again.mean(X), found.mean(X), rtol=1e-9)
+    K = Gaussian(theta)(X, X)
+    assert_allclose(again.mean(X), K @ np.linalg.solve(K + nugget * np.eye(40), y), atol=1e-6)
+
+
+def test_a_search_by_few_rows_is_one_by_those_rows():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=400)
+    few = fit_gaussian_process(X, y, random_state=0, search_rows=200)
+    changed = y.copy()
+    changed[np.random.default_rng(0).permutation(400)[200:]] *= 0.5
+    other = fit_gaussian_process(X, changed, random_state=0, search_rows=200)
+    assert_allclose(other.kernel.lengthscale, few.kernel.lengthscale, rtol=1e-6)
+    assert fit_gaussian_process(X, y, random_state=0, search_rows=400).nugget == pytest.approx(
+        fit_gaussian_process(X, y, random_state=0).nugget, rel=1e-12
+    )

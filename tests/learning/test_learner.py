@@ -6,13 +6,15 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from sosbands import BandProblem, Gaussian, KernelBand, KernelMean, Newton
+from sosbands.learning.fit_parameters import NOTHING_TOLD
 from sosbands.learning.learner import BandLearner
 from sosbands.learning.progress import Progress
 from sosbands.learning.standardize import Affine
 
 
 def prepared(learner, X, y):
-    return learner._prepared(X, y, None, learner.folds(X, y, None), None)
+    folds = learner.folds(X, y, None)
+    return learner._prepared(X, y, None, folds, NOTHING_TOLD, mean=None, consensus=None)
 
 
 def wave(n=60, columns=1, seed=0):

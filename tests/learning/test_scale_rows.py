@@ -5,8 +5,9 @@ from sklearn.model_selection import KFold
 
 from sosbands import Gaussian, KernelBand, Matern
 from sosbands.learning.gaussian_process import fit_gaussian_process
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.plan import Rules
-from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.scale_rows import ScaleRows
 
 
 def rows(

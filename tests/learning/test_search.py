@@ -46,17 +46,28 @@ def searched(shape=1.0, **parameters):
 # What is tried
 
 
-def test_sizes_of_the_lengthscale_are_tried_then_weights_of_the_width():
+def test_the_middle_is_tried_then_other_weights_of_the_width_and_other_sizes():
     tuning = searched(symmetric=True)
     given = rows(symmetric=True).rules
     sizes, factors = given.sizes(60, 1), given.width_factors
-    assert [trial.lengthscale for trial in tuning.trials[:4]] == pytest.approx(list(sizes))
-    assert {trial.width_factor for trial in tuning.trials[:4]} == {factors[1]}
-    others = tuning.trials[4:6]  # the one in the middle has been tried
-    assert [trial.width_factor for trial in others] == [factors[0], factors[2]]
-    assert {trial.lengthscale for trial in others} == {tuning.trials[2].lengthscale}
+    middle, *by_factor = tuning.trials[:3]
+    assert middle.lengthscale == pytest.approx(sizes[2])
+    assert [trial.width_factor for trial in (middle, *by_factor)] == [3.0, 1.0, 10.0]
+    assert {trial.lengthscale for trial in by_factor} == {middle.lengthscale}
+    others = tuning.trials[3:6]
+    assert [trial.lengthscale for trial in others] == pytest.approx([*sizes[:2], sizes[3]])
+    assert {trial.width_factor for trial in others} == {factors[1]}
     assert tuning.chosen is tuning.trials[-1]
+    assert len(tuning.trials) == 7
     assert (tuning.criterion, tuning.n_rows) == ("hsic", 60)
+
+
+def test_the_chosen_average_has_the_averages_of_what_was_tried():
+    tuning = searched(symmetric=True, lengthscale=1.0)
+    *tried, chosen = tuning.trials
+    for figure in ("criterion", "interval_score", "skewness"):
+        found = [getattr(trial, figure) for trial in tried]
+        assert min(found) <= getattr(chosen, figure) <= max(found)
 
 
 def test_the_weight_is_in_units_of_the_smallest_one_for_as_many_rows():
@@ -72,8 +83,10 @@ def test_the_lengthscale_is_an_average_of_those_that_are_as_good_as_the_best():
     given = rows(symmetric=True, width_weight=10.0)
     tuning = tune(given, np.asarray(1.0), n_jobs=None)
     *tried, chosen = tuning.trials
-    search = BandSearch(given, Parallel())
-    fits = [search._try(search._problem(trial.lengthscale), 1.0) for trial in tried]
+    search = BandSearch(given, Parallel())  # the first one starts the others
+    found = {t: search._outcome(search._problem(t.lengthscale), 1.0, True)[0] for t in tried}
+    tried.sort(key=lambda trial: trial.lengthscale)
+    fits = [found[trial] for trial in tried]
     good = shares(fits, lambda fit: fit.dependence("hsic")) * shares(
         fits, lambda fit: -fit.interval_score()
     )
@@ -88,7 +101,9 @@ def test_the_weight_is_an_average_in_which_smaller_ones_count_more():
     tuning = tune(given, np.asarray(1.0), n_jobs=None)
     *tried, chosen = tuning.trials
     search = BandSearch(given, Parallel())
-    fits = [search._try(search._problem(1.0), trial.width_factor) for trial in tried]
+    found = {t: search._outcome(search._problem(1.0), t.width_factor, True)[0] for t in tried}
+    tried.sort(key=lambda trial: trial.width_factor)
+    fits = [found[trial] for trial in tried]
     good = shares(fits, lambda fit: -fit.interval_score()) * [1, 0.5, 0.25]
     factors = [trial.width_factor for trial in tried]
     assert factors == [1.0, 3.0, 10.0]

@@ -62,9 +62,7 @@ def shrunk(
     return multipliers / largest, theta / largest
 
 
-def width_cost(problem: BandProblem, rows: Array) -> Array:
-    """λ₁I + (b/n)ΦᵀΦ."""
-    cost = problem.trace_penalty * np.eye(rows.shape[1])
-    if problem.width_weight:
-        cost += problem.width_weight / problem.total_weight * (rows.T @ rows)
-    return cost
+def width_cost(problem: BandProblem, gram: Array) -> Array:
+    """λ₁I + (b/n)ΦᵀΦ from ΦᵀΦ."""
+    cost = problem.trace_penalty * np.eye(len(gram))
+    return cost + problem.width_weight / problem.total_weight * gram

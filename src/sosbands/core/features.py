@@ -12,6 +12,7 @@ are tried in a fixed order, so that rounding never chooses.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack
@@ -88,6 +89,11 @@ class FeatureRows:
     rows: Array
     squared_norms: Array
     trace_residual: float
+
+    @cached_property
+    def gram(self) -> Array:
+        """ΦᵀΦ, which both sides of a band, their solver and their certificate need."""
+        return np.asarray(self.rows.T @ self.rows)
 
     def take(self, rows: Indices) -> FeatureRows:
         """The features of some of the rows."""

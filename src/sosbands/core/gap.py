@@ -48,9 +48,12 @@ class Gaps:
     def _side(self, part: FeatureRows) -> tuple[Array, Array]:
         """The rows in their span, beyond which M = −λ₁I has no positive part, and their cost."""
         if id(part) not in self._sides:
-            few = len(part.rows) < part.rows.shape[1]
-            rows = np.asarray(np.linalg.qr(part.rows.T, mode="r")).T if few else part.rows
-            self._sides[id(part)] = rows, width_cost(self.problem, rows)
+            rows, gram = part.rows, None
+            if len(rows) < rows.shape[1]:
+                rows = np.asarray(np.linalg.qr(rows.T, mode="r")).T
+                gram = rows.T @ rows
+            cost = width_cost(self.problem, part.gram if gram is None else gram)
+            self._sides[id(part)] = rows, cost
         return self._sides[id(part)]
 
 

@@ -99,20 +99,26 @@ class ScaleState:
         """Columns of `curvature_factor`: the number of pairs of features."""
         return len(self.eigenvalues) * (len(self.eigenvalues) + 1) // 2
 
-    def curvature(self) -> Array:
+    def curvature(self, least: float = 0.0) -> Array:
         """−∂²D/∂Γ∂Γ = Σₖₗ Θₖₗ (GᵢₖGᵢₗ)(GⱼₖGⱼₗ) with the divided differences Θ of m ↦ α.
 
-        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const.
+        Θₖₗ = (αₖ + αₗ) / (sₖ + sₗ), from α = (m + s) / (4λ₂) and s² = m² + const. Pairs of
+        directions which both have less than a fraction `least` of its bound are left out.
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
             return self._hadamard_curvature()
-        factor = self.curvature_factor()
+        large = 4 * self.term.ridge * self.weights > least * self.roots
+        k, ell, times = _pairs(len(large))
+        kept = large[k] | large[ell]
+        factor = self._pair_columns(k[kept], ell[kept], times[kept])
         return factor @ factor.T
 
     def curvature_factor(self) -> Array:
         """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
+        return self._pair_columns(*_pairs(len(self.eigenvalues)))
+
+    def _pair_columns(self, k: Indices, ell: Indices, times: Array) -> Array:
         alpha, s = self.weights, self.roots
-        k, ell, times = _pairs(len(s))
         theta = times * (alpha[k] + alpha[ell]) / (s[k] + s[ell])
         columns = np.ascontiguousarray(self.images.T)  # whole rows are gathered faster
         factor = columns[k]

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import Calibration, Companion
 from sosbands.core.solvers import Certificate, Status
+from sosbands.learning.consensus import Consensus
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import calibration_split, check_partition, renumbered
 from sosbands.learning.learner import BandLearner, Learned
@@ -78,12 +79,13 @@ def learn_by_folds(
     """All rows train, and those of each fold calibrate a band that was learned without them.
 
     Nothing that a band without a fold knows comes from that fold: its own folds are the others, by
-    which regressors are fitted once for several bands.
+    which regressors are fitted once for several bands. The band of all rows comes last, takes over
+    what the others chose, and gives nothing back: intervals are made of theirs.
     """
     n, folds = len(y), list(learner.folds(X, y, groups))
     check_partition(folds, n)
     whole, means = learner.means_by_folds(X, y, folds, told)
-    held_out, certificates = [], []
+    parts, held_out = [], []
     for k, (train, test) in enumerate(folds):
         part = _learned(
             learner.part(f"fold {k + 1}/{len(folds)}"),
@@ -94,11 +96,13 @@ def learn_by_folds(
             folds=renumbered(folds[:k] + folds[k + 1 :], train, n),
             mean=means[k],
         )
+        parts.append(part)
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
-        certificates.append(part.solution.certificate)
-    learned = _learned(learner, X, y, groups, told, folds=folds, mean=whole)
+    consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
+    learned = _learned(learner, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
     calibration = kind.of_folds(held_out)
-    return Fitted(learned, calibration, n, [learned.solution.certificate, *certificates])
+    certificates = [part.solution.certificate for part in (learned, *parts)]
+    return Fitted(learned, calibration, n, certificates)
 
 
 def _learned(
@@ -110,6 +114,7 @@ def _learned(
     *,
     folds: Folds | None = None,
     mean: OutOfSample | None = None,
+    consensus: Consensus | None = None,
 ) -> Learned:
     """A band from the rows that count: those of weight 0 are left out."""
     counted = told.counted(len(y))
@@ -118,7 +123,7 @@ def _learned(
         X, y, told = _safe_indexing(X, counted), y[counted], told.take(counted)
         groups = None if groups is None else groups[counted]
         mean = None if mean is None else mean.take(counted)
-    return learner.learn(X, y, groups, told=told, folds=folds, mean=mean)
+    return learner.learn(X, y, groups, told=told, folds=folds, mean=mean, consensus=consensus)
 
 
 def status_notes(proof: Certificate) -> Iterator[tuple[type[Warning], str]]:

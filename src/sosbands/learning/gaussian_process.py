@@ -10,35 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import fmin_l_bfgs_b
 
 from sosbands.core.features import FeatureRows, Features, factorize, landmark_features
 from sosbands.core.kernels import Gaussian
 from sosbands.core.threads import one_blas_thread
-from sosbands.learning.evidence import (
-    Evidence,
-    dense_evidence,
-    inverse_factor,
-    low_rank_evidence,
-)
-from sosbands.types import Array, Indices
+from sosbands.learning.evidence import inverse_factor
+from sosbands.learning.likelihood_search import LikelihoodSearch, plain
+from sosbands.types import Array
 
 Seed: TypeAlias = int | np.random.Generator | None
 
-# Rows that find a maximum, that compare several, and that correct it (densely, or by landmarks).
-_COARSE, _SAMPLE, _DENSE_ROWS, _LOW_RANK_ROWS = 150, 500, 800, 6000
-# Iterations from each of several starts, to a maximum, and of its correction.
-_SHORT, _LONG, _CORRECTION = 10, 200, 8
-# Landmarks correct if what they leave out is this small a fraction of the noise.
-_LANDMARKS, _LANDMARK_TOL, _UNEXPLAINED = 256, 1e-6, 1e-3
-# Lengthscales, in standard deviations of a column (the upper one times √d), and nuggets.
-_LENGTHSCALES, _NUGGETS = (0.02, 100.0), (1e-6, 1e6)
-_NO_GAIN = 0.01  # in evidence
+# With more rows than these, features may leave out this fraction of the noise: 7000 rows of
+# california and of case 2, where errors changed by .01 %.
+_EXACT_ROWS, _UNEXPLAINED = 2000, 1e-3
 # No row is taken to be less noisy than this fraction of the average.
 _LEAST_NOISE = 1e-6
 # The final fit takes about 5 n p² operations; by default n p² is at most this.
@@ -92,10 +80,12 @@ def fit_gaussian_process(
     y: ArrayLike,
     *,
     lengthscale: float | Sequence[float] | None = None,
+    nugget: float | None = None,
     isotropic: bool = False,
     noise_shape: ArrayLike | None = None,
     n_starts: int = 3,
     spread: float | None = None,
+    search_rows: int | None = None,
     max_rank: int | None = None,
     feature_tol: float = 1e-8,
     random_state: Seed = None,
@@ -108,6 +98,8 @@ def fit_gaussian_process(
         The rows. The outputs are centred: the mean a priori is zero.
     lengthscale : float or sequence of float, optional
         θ, if it is known. Then only η and σ² are estimated.
+    nugget : float, optional
+        η, if it is known as well as θ. Then nothing is searched for.
     isotropic : bool
         One θ for all inputs, rather than one for each.
     noise_shape : array-like of shape (n,), optional
@@ -117,21 +109,26 @@ def fit_gaussian_process(
     spread : float, optional
         How much inputs are thought to differ: the standard deviation a priori of log θ around that
         of √d standard deviations of a column. By default nothing is thought.
+    search_rows : int, optional
+        The most rows that the search looks at.
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
-        Largest error of k(xᵢ, xᵢ) that the features may leave at (a sample of 100 000) rows.
+        Largest error of k(xᵢ, xᵢ) that the features may leave at (a sample of 100 000) rows. More
+        than 2000 rows are content with a thousandth of the nugget.
     random_state : int, numpy.random.Generator or None
         Chooses the rows of the search if there are more than 150.
     """
     X, y, v = _checked(X, y, noise_shape)
     scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large
     unit, known = _unit(X, lengthscale, isotropic), lengthscale is not None
-    search = _Search((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
+    search = LikelihoodSearch((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
-        parameters, evidence, used = search.run(n_starts, rng)
+        parameters, evidence, used = search.run(n_starts, rng, search_rows, nugget)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
+    if len(X) > _EXACT_ROWS:
+        feature_tol = max(feature_tol, _UNEXPLAINED * nugget)
     made = _features(kernel, X, max_rank, feature_tol, rng)
     weights, left_out, variance = _condition(made.rows, y / scale, v, nugget)
     variance, evidence = variance * scale**2, evidence - used * float(np.log(scale))
@@ -149,112 +146,6 @@ def _features(
     pool = X[rng.choice(len(X), _PIVOT_ROWS, replace=False)]
     found = factorize(kernel, pool, tol=tol, max_rank=cap)
     return landmark_features(kernel, X, found.features.landmarks, tol=tol)
-
-
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """Maximum likelihood in (log θ, log η), with Z in units of its spread or of a known θ."""
-
-    Z: Array
-    y: Array
-    v: Array
-    unit: Array
-    known: bool
-    spread: float | None
-
-    def kernel(self, parameters: Array) -> Gaussian:
-        """The kernel of (log θ, log η), in the units of X."""
-        theta = self.unit * np.exp(parameters[:-1])
-        return Gaussian(_plain(theta if self.unit.ndim else theta[0]))
-
-    def run(self, n_starts: int, rng: np.random.Generator) -> tuple[Array, float, int]:
-        """The best parameters, their evidence, and the number of rows that it is about."""
-        if n_starts < 1:
-            raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive one")
-        if not self.y.any():
-            return self._starts(1)[0], np.inf, len(self.y)
-        order = np.arange(len(self.y))
-        if len(order) > _COARSE:
-            order = rng.permutation(order)
-        coarse, evidence = self._dense(order[:_COARSE]), self._dense(order[:_SAMPLE])
-        ends = [self._ascend(coarse, start, _SHORT) for start in self._starts(n_starts)]
-        best = max(ends, key=lambda end: evidence(end)[0])
-        if self.unit.size > 1 and not self.known:
-            common = self._ascend(coarse, best, _LONG)
-            starts = self._separate_starts(coarse, common, n_starts)
-            ends = [self._ascend(coarse, start, _SHORT) for start in starts]
-            best = max(ends, key=lambda end: evidence(end)[0])
-        best, used = self._ascend(coarse, best, _LONG), min(len(order), _COARSE)
-        if len(order) > used:
-            evidence, best, used = self._correct(best, order)
-        # White noise also fits a kernel whose lengthscale is tiny, but no mean should follow it.
-        noise = np.append(best[:-1], np.log(_NUGGETS[1]))
-        gained, plain = evidence(best)[0], evidence(noise)[0]
-        return (best, gained, used) if gained > plain + _NO_GAIN else (noise, plain, used)
-
-    def _correct(self, best: Array, order: Indices) -> tuple[Evidence, Array, int]:
-        """A few iterations with more rows, by landmarks if these can stand for the kernel."""
-        rows = order[:_LOW_RANK_ROWS]
-        for _ in range(2):  # the second time with the landmarks of a better θ
-            landmarks = self._landmarks(best, rows) if len(rows) > _DENSE_ROWS else None
-            if landmarks is None:
-                rows = order[:_DENSE_ROWS]
-                evidence = self._dense(rows)
-            else:
-                evidence = partial(low_rank_evidence, landmarks=landmarks)
-                evidence = partial(evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
-            best = self._ascend(evidence, best, _CORRECTION)
-        return evidence, best, len(rows)
-
-    def _landmarks(self, best: Array, rows: Indices) -> Array | None:
-        """Rows that can stand for all of them; None if too many would be needed."""
-        theta = np.exp(best[:-1]) * np.ones(self.Z.shape[1])
-        kernel = Gaussian(_plain(theta))
-        made = factorize(kernel, self.Z[rows], tol=_LANDMARK_TOL, max_rank=_LANDMARKS)
-        enough = made.trace_residual <= _UNEXPLAINED * np.exp(best[-1])
-        return made.features.landmarks if enough else None
-
-    def _dense(self, rows: Indices) -> Evidence:
-        return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
-
-    def _starts(self, count: int) -> list[Array]:
-        """From smooth and noisy to rough and precise: the evidence may peak at either end."""
-        widest = 0.0 if self.known else np.log(1.5 * np.sqrt(self.Z.shape[1]))
-        narrower = np.log(0.1) * (not self.known) * np.linspace(0, 1, count)
-        return list(np.column_stack([widest + narrower, np.log(np.geomspace(1.0, 0.01, count))]))
-
-    def _separate_starts(self, evidence: Evidence, common: Array, count: int) -> list[Array]:
-        """The best common θ, and the best of those that are short in one input and long in others.
-
-        A rough dependence on one input of many hides from every common lengthscale.
-        """
-        d = self.unit.size
-        short = [np.where(np.eye(d), theta, 1.5 * np.sqrt(d)) for theta in (0.1, 0.4)]
-        single = np.log(np.column_stack([np.vstack(short), np.full(2 * d, 0.2)]))
-        ranked = sorted(single, key=lambda start: -evidence(start)[0])
-        return [np.append(np.full(d, common[0]), common[1]), *ranked[:count]]
-
-    def _ascend(self, evidence: Evidence, start: Array, iterations: int) -> Array:
-        """L-BFGS until the slope is far below what data can tell: 0.001 per factor of e.
-
-        Earlier, where it stops depends on rounding; later, rounding is all that it follows.
-        """
-
-        def loss(parameters: Array) -> tuple[float, Array]:
-            value, gradient = evidence(parameters)
-            if self.spread is not None:
-                away = (parameters[:-1] - 0.5 * np.log(self.Z.shape[1])) / self.spread
-                value -= 0.5 * float(away @ away)
-                gradient = gradient - np.append(away / self.spread, 0.0)
-            return -value, -gradient
-
-        widest = _LENGTHSCALES[1] * np.sqrt(self.Z.shape[1])
-        lengthscales = [1.0, 1.0] if self.known else [_LENGTHSCALES[0], widest]
-        # The second bound keeps the condition number of the final fit below 10¹².
-        least = max(_NUGGETS[0], 1e-12 * float(np.sum(1 / self.v)))
-        limits = np.log([lengthscales] * (len(start) - 1) + [[least, _NUGGETS[1]]]).tolist()
-        found = fmin_l_bfgs_b(loss, start, bounds=limits, factr=1e7, pgtol=1e-3, maxiter=iterations)
-        return np.asarray(found[0])
 
 
 def _condition(rows: Array, y: Array, v: Array, nugget: float) -> tuple[Array, Array, float]:
@@ -288,15 +179,11 @@ def _unit(X: Array, lengthscale: float | Sequence[float] | None, isotropic: bool
     """
     if lengthscale is not None:
         unit = np.asarray(lengthscale, dtype=np.float64)
-        Gaussian(_plain(unit)).check_inputs(X)
+        Gaussian(plain(unit)).check_inputs(X)
         return unit
     variance = np.var(X - X.min(axis=0), axis=0)  # exactly zero for a constant column
     spread = np.sqrt(variance.mean() if isotropic else variance)
     return np.asarray(np.where(spread > 0, spread, 1.0))
-
-
-def _plain(theta: Array) -> float | tuple[float, ...]:
-    return tuple(theta.tolist()) if np.ndim(theta) else float(theta)
 
 
 def _checked(

@@ -15,20 +15,21 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.core.solvers import Solution
 from sosbands.core.threads import few_threads
+from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
-from sosbands.learning.encoding import BandInputs, Encoded
+from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.folds import (
     band_sample,
     cross_fitting_folds,
-    fold_numbers,
     renumbered,
 )
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.leftover import Leftover
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.means import (
     Mean,
     OutOfSample,
@@ -38,15 +39,17 @@ from sosbands.learning.means import (
     stacked_mean,
 )
 from sosbands.learning.plan import Rules
+from sosbands.learning.prepared_rows import PreparedRows
 from sosbands.learning.progress import Progress
-from sosbands.learning.row_order import row_order
 from sosbands.learning.scale_inputs import ScaleInputs
-from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.scale_rows import ScaleRows
 from sosbands.learning.search import Tuning, tune
 from sosbands.learning.stacking import StackedMean
 from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Array, Folds, Indices
 
+# Rows that each of several bands is tuned by: what one misses by chance, others make up for.
+_PART_ROWS = 500
 # Training rows that compare a guess with the scale.
 _GUESS_ROWS = 1000
 
@@ -71,58 +74,6 @@ class Learned:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedRows:
-    """Pre-training rows in an order of their own, with what is known before the band.
-
-    Attributes
-    ----------
-    encoding : BandInputs
-        X ↦ B.
-    inputs : VaryingInputs
-        Units of B.
-    seen : Encoded
-        B, and what else there is to see of the rows.
-    y : array of shape (n,)
-    folds : sequence of (train, test)
-    mean : OutOfSample
-        The mean, and its predictions of these rows.
-    weights : array of shape (n,) or None
-        How much each row counts.
-    """
-
-    encoding: BandInputs
-    inputs: VaryingInputs
-    seen: Encoded
-    y: Array
-    folds: Folds
-    mean: OutOfSample
-    weights: Array | None
-
-    @property
-    def B(self) -> Array:
-        """The rows as numbers."""
-        return self.seen.B
-
-    def take(self, rows: Indices) -> PreparedRows:
-        """Some of the rows, in this order, with the same mean."""
-        return replace(
-            self,
-            seen=self.seen.take(rows),
-            y=self.y[rows],
-            folds=renumbered(self.folds, rows, len(self.y)),
-            mean=self.mean.take(rows),
-            weights=None if self.weights is None else self.weights[rows],
-        )
-
-    @property
-    def order(self) -> Indices:
-        """The rows in an order of their own."""
-        numbers = fold_numbers(self.folds, len(self.y))
-        Z = self.inputs(self.B)
-        return row_order(Z, self.y, self.mean.predictions, numbers, self.weights)
-
-
-@dataclass(frozen=True, eq=False)
 class BandLearner:
     """Rows ↦ a band: all that `BandRegressor` says about learning, but the rows.
 
@@ -139,6 +90,8 @@ class BandLearner:
     n_jobs : int or None
     progress : Progress
     seed : int
+    search_rows : int or None
+        The most rows that lengthscales and b are chosen by; None for the usual numbers.
     """
 
     estimator: Any
@@ -149,6 +102,7 @@ class BandLearner:
     n_jobs: int | None
     progress: Progress
     seed: int
+    search_rows: int | None = None
 
     @property
     def rules(self) -> Rules:
@@ -179,8 +133,8 @@ class BandLearner:
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
     def part(self, name: str) -> BandLearner:
-        """The same for a part of the work, which names its progress."""
-        return replace(self, progress=self.progress.part(name))
+        """The same for one of several bands, which names its progress, with less of a search."""
+        return replace(self, progress=self.progress.part(name), search_rows=_PART_ROWS)
 
     def means_by_folds(
         self, X: Any, y: Array, folds: Folds, told: FitParameters
@@ -207,19 +161,23 @@ class BandLearner:
         told: FitParameters = NOTHING_TOLD,
         folds: Folds | None = None,
         mean: OutOfSample | None = None,
+        consensus: Consensus | None = None,
     ) -> Learned:
         """The mean from all of these rows, and the scale from as many as it needs.
 
-        The folds, and the mean of a regressor with its predictions out of fold, may be known.
+        The folds, the mean of a regressor with its predictions out of fold, and what there is to
+        choose may be known.
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, mean, told=told)
+            rows = self._prepared(X, y, groups, folds, told, mean=mean, consensus=consensus)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
             sees, scale_rows, guess = self._scale_rows(rows, leftover)
-            solution, tuning = self._solve(scale_rows.take(np.flatnonzero(leftover.inliers)))
+            tuning = None if consensus is None else consensus.tuning(sees)
+            inliers = scale_rows.take(np.flatnonzero(leftover.inliers))
+            solution, tuning = self._solve(inliers, tuning)
         opinion = None
         if sees.difficulty is not None and guess is not None:
             some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
@@ -246,15 +204,17 @@ class BandLearner:
         y: Array,
         groups: Indices | None,
         folds: Folds,
-        mean: OutOfSample | None,
+        told: FitParameters,
         *,
-        told: FitParameters = NOTHING_TOLD,
+        mean: OutOfSample | None,
+        consensus: Consensus | None,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
         exchangeable = groups is None and isinstance(self.cv, Integral)
-        return self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
+        weights = told.weights
+        return self._with_kernel_mean(X, y, folds, weights, consensus, exchangeable=exchangeable)
 
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
@@ -279,7 +239,14 @@ class BandLearner:
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self, X: Any, y: Array, folds: Folds, weights: Array | None, *, exchangeable: bool
+        self,
+        X: Any,
+        y: Array,
+        folds: Folds,
+        weights: Array | None,
+        consensus: Consensus | None,
+        *,
+        exchangeable: bool,
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
@@ -288,15 +255,16 @@ class BandLearner:
         rows = PreparedRows(encoding, inputs, seen, y, folds, unknown, weights)
         order = rows.order
         rows = rows.take(order)
-        held_out = None if exchangeable else rows.folds
         with self.progress.phase("mean", 1):
             mean = kernel_mean(
                 self.estimator,
                 rows.B,
                 rows.y,
-                folds=held_out,
+                folds=None if exchangeable else rows.folds,
                 seed=self.seed,
                 weights=rows.weights,
+                found=None if consensus is None else consensus.mean(rows.inputs),
+                search_rows=self.search_rows,
             )
             self.progress.step()
         kept = np.isin(order, self._sample(len(y)))
@@ -338,16 +306,19 @@ class BandLearner:
         )
         return sees, scale_rows, seen.guess
 
-    def _solve(self, rows: ScaleRows) -> tuple[Solution, Tuning | None]:
-        """Tune on a sample of the rows, solve on all of them."""
+    def _solve(self, rows: ScaleRows, tuning: Tuning | None) -> tuple[Solution, Tuning | None]:
+        """Tune on a sample of the rows, unless that is known, and solve on all of them."""
         rules, (n, d) = rows.rules, rows.Z.shape
-        rng = np.random.default_rng(self.seed)
-        shape, tuning = rows.shape(rng), None
-        lengthscale, symmetric, factor = plain(shape), rules.sides(n)[0], 1.0
-        choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
-        if rows.residuals.any() and len(rows.folds) > 1 and choices:
-            part = rows.sample(rules.tuning_rows(d), rng)
-            tuning = tune(part, shape, **self._work)
+        if tuning is None:
+            rng = np.random.default_rng(self.seed)
+            shape = rows.shape(rng)
+            lengthscale, symmetric, factor = plain(shape), rules.sides(n)[0], 1.0
+            choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
+            if rows.residuals.any() and len(rows.folds) > 1 and choices:
+                most = min(rules.tuning_rows(d), self.search_rows or n)
+                part = rows.sample(most, rng)
+                tuning = tune(part, shape, **self._work)
+        if tuning is not None:
             chosen = tuning.chosen
             lengthscale, symmetric = chosen.lengthscale, chosen.symmetric
             factor = chosen.width_factor

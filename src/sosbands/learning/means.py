@@ -11,17 +11,18 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from sosbands.core.threads import one_openmp_thread
-from sosbands.learning.encoding import BandInputs, Encoded
+from sosbands.learning.encoding import BandInputs, Encoded, TableEncoder
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.gaussian_process import GaussianProcess
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.stacking import StackedMean
-from sosbands.types import Array, Folds, Indices
+from sosbands.quoting import quoted
+from sosbands.types import Array, Folds, Indices, Lengthscale
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,26 @@ class OutOfSample:
         return replace(self, predictions=self.predictions[rows])
 
 
+def mean_named(estimator: Any) -> Any:
+    """The regressor that a name, or None, stands for."""
+    if isinstance(estimator, str) and estimator != "auto":
+        raise ValueError(f'estimator must be "auto", a regressor or None, got {quoted(estimator)}')
+    if isinstance(estimator, str):
+        return StackedMean()
+    return KernelMean() if estimator is None else estimator
+
+
+def with_input_tags(tags: Any, estimator: Any, transformer: Any) -> Any:
+    """Tags of scikit-learn, with those of whoever sees X first: a mean, or what encodes it."""
+    sees = estimator
+    if estimator is None or isinstance(estimator, str | KernelMean):
+        sees = TableEncoder() if transformer is None else transformer
+    if hasattr(sees, "__sklearn_tags__") and not isinstance(sees, type):
+        inner = get_tags(sees).input_tags
+        tags.input_tags.allow_nan, tags.input_tags.categorical = inner.allow_nan, inner.categorical
+    return tags
+
+
 def kernel_mean(
     model: KernelMean,
     B: Array,
@@ -74,10 +95,16 @@ def kernel_mean(
     folds: Folds | None,
     seed: int,
     weights: Array | None = None,
+    found: tuple[Lengthscale, float] | None = None,
+    search_rows: int | None = None,
 ) -> OutOfSample:
-    """A kernel mean, whose predictions without each row, or without its fold, are cheap."""
+    """A kernel mean, whose predictions without each row, or without its fold, are cheap.
+
+    The last two arguments are those of `KernelMean.fit_by`.
+    """
     seeded = {} if model.random_state is not None else {"random_state": seed}
-    fitted = clone(model).set_params(**seeded).fit(B, y, weights)
+    fitted = clone(model).set_params(**seeded)
+    fitted.fit_by(B, y, weights, found=found, search_rows=search_rows)
     held_out = fitted.held_out(B, y, folds, weights)
     return OutOfSample(Mean(fitted, True), held_out, fitted.process_)
 

@@ -11,6 +11,7 @@ from sosbands.core.kernels import Gaussian
 from sosbands.core.problem import BandProblem
 from sosbands.learning.folds import renumbered
 from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.plan import Rules
 from sosbands.learning.standardize import Affine
 from sosbands.types import Array, Folds, Indices, Lengthscale
@@ -135,10 +136,3 @@ class ScaleRows:
             random_state=int(rng.integers(2**31)),
         )
         return np.asarray(process.kernel.lengthscale)
-
-
-def plain(lengthscale: Array | float) -> Lengthscale:
-    """A number, or a tuple of numbers: what kernels take."""
-    if np.ndim(lengthscale) == 0:
-        return float(lengthscale)
-    return tuple(np.asarray(lengthscale).tolist())

@@ -25,8 +25,9 @@ from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
+from sosbands.learning.likelihood_search import plain
 from sosbands.learning.progress import SILENT, Progress
-from sosbands.learning.scale_rows import ScaleRows, plain
+from sosbands.learning.scale_rows import ScaleRows
 from sosbands.types import Array, Lengthscale
 
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
@@ -61,9 +62,16 @@ class Trial:
     skewness: float
 
 
+# A candidate on the rows that were held out.
+Outcome: TypeAlias = tuple[CrossFit, Trial]
+
+
 @dataclass(frozen=True)
 class Tuning:
-    """The whole search: every trial in order, and the chosen one."""
+    """The whole search: every trial in order, and the chosen one.
+
+    What is chosen is an average of candidates, and its figures are their averages.
+    """
 
     trials: tuple[Trial, ...]
     chosen: Trial
@@ -85,7 +93,8 @@ def tune(
     """Try what the rules of the rows name; `shape` are the relative lengthscales."""
     rules, (n, d) = rows.rules, rows.Z.shape
     sizes, factors, sides = rules.sizes(n, d), rules.width_factors, rules.sides(n)
-    trials = len(sizes) + len(factors) + len(sides) - 1 + rules.evaluations(np.size(shape))
+    others = 2 * (len(sides) - 1) + rules.evaluations(np.size(shape))
+    trials = len(sizes) + len(factors) - 1 + others
     with (
         one_blas_thread(),
         progress.phase("tuning", trials),
@@ -114,7 +123,7 @@ class BandSearch:
     rows: ScaleRows
     parallel: Parallel
     progress: Progress = SILENT
-    tried: dict[Candidate, tuple[CrossFit, Trial]] = field(default_factory=dict)
+    tried: dict[Candidate, Outcome] = field(default_factory=dict)
     starts: dict[bool, list[Solution]] = field(default_factory=dict)
 
     def run(self, shape: Array) -> Tuning:
@@ -127,73 +136,94 @@ class BandSearch:
         shape : array of shape (d,) or ()
             Relative lengthscales of the inputs, or one number for all.
         """
-        lengthscale, middle = self._lengthscale(shape)
-        factor = self._width_factor(self._problem(middle))
-        problem = self._problem(lengthscale)
-        best = self._sided(problem, factor)
-        return Tuning(tuple(self.trials), best, self.rows.rules.band.criterion, problem.n)
+        rules, n = self.rows.rules, len(self.rows.Z)
+        sizes, factors = rules.sizes(*self.rows.Z.shape), rules.width_factors
+        middle, symmetric = self._problem(plain(shape * _middle(sizes))), rules.sides(n)[0]
+        # In the middle of all candidates, where the others start.
+        first = self._outcome(middle, _middle(factors), symmetric)
+        by_factor = [self._outcome(middle, factor, symmetric) for factor in factors]
+        good = self._good_factors(by_factor)
+        factor, figures = _average(factors, good), _figures(by_factor, good)
+        lengthscale, found = self._lengthscale(shape, sizes, first)
+        figures = figures + found - _figures([first], np.ones(1))
+        best = self._sided((lengthscale, factor, symmetric), figures)
+        trials = dict.fromkeys([*self.trials, best])
+        return Tuning(tuple(trials), best, rules.band.criterion, n)
 
     @property
     def trials(self) -> list[Trial]:
         """What was tried so far, in order."""
         return [trial for _, trial in self.tried.values()]
 
-    @property
-    def _sides(self) -> tuple[bool, ...]:
-        return self.rows.rules.sides(len(self.rows.Z))
-
     def _problem(self, lengthscale: Lengthscale) -> BandProblem:
-        return self.rows.problem(lengthscale, symmetric=self._sides[0], fold=True)
+        symmetric = self.rows.rules.sides(len(self.rows.Z))[0]
+        return self.rows.problem(lengthscale, symmetric=symmetric, fold=True)
 
-    def _lengthscale(self, shape: Array) -> tuple[Lengthscale, Lengthscale]:
+    def _good_factors(self, tried: Sequence[Outcome]) -> Array:
+        """How much each weight of the width counts."""
+        good = shares([fit for fit, _ in tried], _quality) * _LARGER_WEIGHT ** np.arange(len(tried))
+        return np.asarray(good / good.sum())
+
+    def _lengthscale(
+        self, shape: Array, sizes: Sequence[float], first: Outcome
+    ) -> tuple[Lengthscale, Array]:
         """The average of the sizes that are as good as the best, or the best by HSIC alone.
 
-        And a lengthscale with which to choose b: the one in the middle, which has been tried.
+        And the figures of those sizes, averaged alike.
         """
-        rules, (n, d) = self.rows.rules, self.rows.Z.shape
-        sizes, factors = rules.sizes(n, d), rules.width_factors
-        if len(sizes) == 1:
-            return plain(shape * sizes[0]), plain(shape * sizes[0])
-        tried = [plain(shape * size) for size in sizes]
-        fits = [self._try(self._problem(lengthscale), _middle(factors)) for lengthscale in tried]
-        if rules.criterion_alone:
-            return (best := self._climbed(shape, sizes).lengthscale), best
+        tried = [self._like(first, plain(shape * size)) for size in sizes]
+        if self.rows.rules.criterion_alone:
+            best = self._climbed(shape, sizes, tried)
+            return best[1].lengthscale, _figures([best], np.ones(1))
+        fits = [fit for fit, _ in tried]
         good = shares(fits, self._dependence) * shares(fits, _quality)
-        return plain(shape * _average(sizes, good)), _middle(tried)
+        good /= good.sum()
+        return plain(shape * _average(sizes, good)), _figures(tried, good)
 
-    def _climbed(self, shape: Array, sizes: Sequence[float]) -> Trial:
-        """The best trial of a trust-region search, from the best of those with given sizes on.
+    def _like(self, first: Outcome, lengthscale: Lengthscale) -> Outcome:
+        """What comes of another lengthscale."""
+        _, trial = first
+        if lengthscale == trial.lengthscale:
+            return first
+        return self._outcome(self._problem(lengthscale), trial.width_factor, trial.symmetric)
+
+    def _climbed(self, shape: Array, sizes: Sequence[float], tried: Sequence[Outcome]) -> Outcome:
+        """The best of a trust-region search, from the best of those with given sizes on.
 
         It moves the lengthscale of every input, if there are several.
         """
-        best, free = _largest(self.trials), np.size(shape)
-        start = np.full(free, np.log(sizes[self.trials.index(best)]))
+        best, free = max(tried, key=_criterion), np.size(shape)
+        start = np.full(free, np.log(sizes[tried.index(best)]))
 
         def gain(logarithms: Array) -> float:
             if np.array_equal(logarithms, start):
-                return best.criterion
+                return best[1].criterion
             sizes = np.exp(logarithms if free > 1 else logarithms[0])
-            problem = self._problem(plain(shape * sizes))
-            return self._trial(problem, best.width_factor, self._sides[0]).criterion
+            return _criterion(self._like(best, plain(shape * sizes)))
 
         bounds = [(float(np.log(sizes[0])), float(np.log(sizes[-1])))] * free
         climb(gain, start, bounds, self.rows.rules.evaluations(free) + 1)  # the start is known
-        return _largest(self.trials)
+        return max(self.tried.values(), key=_criterion)
 
-    def _width_factor(self, problem: BandProblem) -> float:
-        """The average of the weights of the width that are as good as the best."""
-        factors = self.rows.rules.width_factors
-        if len(factors) == 1:
-            return factors[0]
-        good = shares([self._try(problem, factor) for factor in factors], _quality)
-        return _average(factors, good * _LARGER_WEIGHT ** np.arange(len(factors)))
+    def _sided(self, candidate: Candidate, figures: Array) -> Trial:
+        """The chosen candidate, with one side or two.
 
-    def _sided(self, problem: BandProblem, factor: float) -> Trial:
-        """One side or two: the trial with the better interval score, by a margin for two."""
-        best = self._trial(problem, factor, self._sides[0])
+        It is an average of candidates, with the average of their figures. Only if two sides are to
+        be compared is it tried itself: the better interval score counts, by a margin for two.
+        """
+        lengthscale, factor, symmetric = candidate
+        others = self.rows.rules.sides(len(self.rows.Z))[1:]
+        if candidate in self.tried:
+            best = self.tried[candidate][1]
+        else:
+            best = self._made_trial(candidate, len(self.rows.Z), figures)
+        if not others or best.skewness <= _SKEWED:
+            return best
+        problem = self._problem(lengthscale)
+        best = self._outcome(problem, factor, symmetric)[1]
         least = 1 - _MARGIN / np.sqrt(sum(len(test) for _, test in self.rows.folds))
-        for other in self._sides[1:] if best.skewness > _SKEWED else ():
-            trial = self._trial(problem, factor, other)
+        for other in others:
+            _, trial = self._outcome(problem, factor, other)
             if trial.interval_score < least * best.interval_score:
                 best = trial
         return best
@@ -210,58 +240,60 @@ class BandSearch:
             return [solver] * len(self.rows.folds)
         return [replace(solver, start=start) for start in starts]  # type: ignore[type-var]
 
-    def _try(self, problem: BandProblem, factor: float) -> CrossFit:
-        """What comes of one candidate with as many sides as the problem."""
-        return self._outcome(problem, factor, self._sides[0])[0]
-
-    def _trial(self, problem: BandProblem, factor: float, symmetric: bool) -> Trial:
-        return self._outcome(problem, factor, symmetric)[1]
-
-    def _outcome(
-        self, problem: BandProblem, factor: float, symmetric: bool
-    ) -> tuple[CrossFit, Trial]:
+    def _outcome(self, problem: BandProblem, factor: float, symmetric: bool) -> Outcome:
         """Cross-fit one candidate, unless it has been tried."""
-        lengthscale = problem.scale_kernels[0].lengthscale
-        candidate = lengthscale, factor, symmetric
+        candidate = problem.scale_kernels[0].lengthscale, factor, symmetric
         if candidate in self.tried:
             return self.tried[candidate]
         rules = self.rows.rules
-        weight = factor * rules.width_weight(problem.n)
-        coverage = rules.coverage(symmetric=symmetric)
         variant = problem.variant(
-            width_weight=weight, training_coverage=coverage, symmetric=symmetric
+            width_weight=factor * rules.width_weight(problem.n),
+            training_coverage=rules.coverage(symmetric=symmetric),
+            symmetric=symmetric,
         )
         fit, solutions = cross_fit(variant, self.rows.folds, self._solvers(variant), self.parallel)
         self.starts.setdefault(symmetric, solutions)
         self.progress.step()
-        trial = Trial(
-            lengthscale=lengthscale,
-            width_weight=weight,
-            width_factor=factor,
-            training_coverage=coverage,
-            symmetric=symmetric,
-            criterion=self._dependence(fit),
-            interval_score=fit.interval_score(),
-            skewness=fit.skewness(),
-        )
+        figures = np.array([self._dependence(fit), fit.interval_score(), fit.skewness()])
+        trial = self._made_trial(candidate, problem.n, figures)
         return self.tried.setdefault(candidate, (fit, trial))
+
+    def _made_trial(self, candidate: Candidate, n: int, figures: Array) -> Trial:
+        lengthscale, factor, symmetric = candidate
+        criterion, score, skewness = figures.tolist()
+        return Trial(
+            lengthscale=lengthscale,
+            width_weight=factor * self.rows.rules.width_weight(n),
+            width_factor=factor,
+            training_coverage=self.rows.rules.coverage(symmetric=symmetric),
+            symmetric=symmetric,
+            criterion=criterion,
+            interval_score=score,
+            skewness=skewness,
+        )
 
 
 def _middle(values: Sequence[T]) -> T:
     return values[len(values) // 2]
 
 
-def _largest(trials: Sequence[Trial]) -> Trial:
-    return max(trials, key=lambda trial: trial.criterion)
+def _criterion(outcome: Outcome) -> float:
+    return outcome[1].criterion
 
 
 def _quality(fit: CrossFit) -> float:
     return -fit.interval_score()
 
 
+def _figures(tried: Sequence[Outcome], weights: Array) -> Array:
+    """Criterion, interval score and skewness of several trials, averaged."""
+    found = [[trial.criterion, trial.interval_score, trial.skewness] for _, trial in tried]
+    return np.asarray(weights @ np.array(found))
+
+
 def _average(values: Sequence[float], weights: Array) -> float:
     """In logarithms, since the values are factors of each other."""
-    return float(np.exp(weights @ np.log(values) / weights.sum()))
+    return float(np.exp(weights @ np.log(values)))
 
 
 def climb(

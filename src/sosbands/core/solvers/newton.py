@@ -173,19 +173,11 @@ class Newton(Solver):
 
     def _start(self, problem: BandProblem, units: Normalised, reduction: Reduction) -> WorkingSet:
         """All rows if they are few; else the rows that a coarse problem finds active."""
-        if self.start is not None and problem.n > _FEW_ROWS:
-            if self.start.multipliers.shape != (problem.sides, problem.n):
-                raise ValueError(
-                    f"start has multipliers of shape {self.start.multipliers.shape}, this problem "
-                    f"has {(problem.sides, problem.n)}: start from one with the same rows and sides"
-                )
-            fit = evaluate(self.start.problem, self.start.point)
-            working = WorkingSet.from_coarse(units, np.arange(problem.n), self.start, fit)
-            working.mu *= _ELSEWHERE
-            return working
-        coarsening = 6 if problem.soft else 16
+        if self.start is not None:
+            return self._warm_start(problem, units, reduction, self.start)
         if problem.n <= _FEW_ROWS:
             return WorkingSet.all_rows(units, reduction)
+        coarsening = 6 if problem.soft else 16
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
         sample = np.sort(order[: max(_SAMPLE, problem.n // coarsening)])
         if problem.soft:  # with as many features a few rows would be followed too closely
@@ -197,3 +189,21 @@ class Newton(Solver):
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(small)
         fit = evaluate(problem, coarse.point.on(problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)
+
+    def _warm_start(
+        self, problem: BandProblem, units: Normalised, reduction: Reduction, start: Solution
+    ) -> WorkingSet:
+        """Where a similar problem ended; a hard band of few rows has no use for it."""
+        if start.multipliers.shape != (problem.sides, problem.n):
+            raise ValueError(
+                f"start has multipliers of shape {start.multipliers.shape}, this problem has "
+                f"{(problem.sides, problem.n)}: start from one with the same rows and sides"
+            )
+        if problem.n > _FEW_ROWS:
+            fit = evaluate(start.problem, start.point)
+            working = WorkingSet.from_coarse(units, np.arange(problem.n), start, fit)
+            working.mu *= _ELSEWHERE
+            return working
+        if problem.soft and start.problem.soft:
+            return WorkingSet.all_rows_from(units, start)
+        return WorkingSet.all_rows(units, reduction)

@@ -9,6 +9,7 @@ dual: the slacks σ ≈ μ/Γ are variables of the Newton matrix, which permits 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -24,10 +25,13 @@ _CENTRAL = 20.0  # slacks stay within this factor of their central values
 _MANY_ROWS = 800  # beyond it, Newton matrices are not formed if the curvature has few columns
 _STIFF = 1.0  # rows whose curvature is above this multiple of the barrier's are solved for exactly,
 _MOST_STIFF = 700  # but no more of them than this
-# Newton decrements from which on μ falls: a box keeps the multipliers of a soft band from running
-# away, so that it need not be followed as closely.
-_NEAR, _NEAR_IN_BOX = 1.0, 20.0
+# Newton decrements from which on μ falls. A box keeps the multipliers of a soft band from running
+# away: it is followed less closely, to this multiple of the number of barriers.
+_NEAR, _NEAR_IN_BOX = 1.0, 0.5
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
+# A soft band takes as many steps without the curvature of pairs of directions that are this close
+# to none, and half the products (folds of 140 rows); with less ridge than this it needs all.
+_NO_CURVATURE, _SMALL_RIDGE = 0.03, 1e-4
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -40,16 +44,16 @@ class Restriction:
     scales: tuple[ScaleTerm, ...]
     upper: float
 
-    @property
-    def splits(self) -> list[int]:
-        """Where the stacked multipliers of one side end and those of the next begin."""
-        sizes = [len(term.rows) for term in self.scales]
-        return list(np.cumsum(sizes)[:-1])
+    @cached_property
+    def sides(self) -> list[slice]:
+        """The rows of each side among the stacked ones."""
+        edges = np.cumsum([0, *(len(term.rows) for term in self.scales)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(edges)]
 
     def at(self, gamma: Array, theta: float, mu: float) -> PathState:
         """Evaluate everything at (Γ, θ) with smoothing μ."""
-        parts = np.split(gamma, self.splits)
-        scales = tuple(term.at(g, mu) for term, g in zip(self.scales, parts, strict=True))
+        sides = zip(self.scales, self.sides, strict=True)
+        scales = tuple(term.at(gamma[side], mu) for term, side in sides)
         return PathState(gamma, theta, mu, self.mean.at(gamma, theta), scales)
 
 
@@ -67,10 +71,15 @@ class PathState:
         """The same (Γ, θ) with another μ."""
         return replace(self, mu=mu, scales=tuple(s.smoothed(mu) for s in self.scales))
 
-    @property
+    @cached_property
     def surplus(self) -> Array:
         """f − requirement, stacked over the sides."""
         return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
+
+    @property
+    def barriers(self) -> int:
+        """How many constraints there are, but for Γ ≤ C and the ball."""
+        return len(self.gamma) + sum(len(scale.eigenvalues) for scale in self.scales)
 
     @property
     def dual_value(self) -> float:
@@ -80,11 +89,11 @@ class PathState:
     def gap(self, upper: float) -> float:
         """Primal minus dual value on these rows, as a sum of non-negative terms."""
         surplus = self.surplus
-        complementarity = float(self.gamma @ np.abs(surplus))
         if np.isfinite(upper):
-            missed = np.maximum(-surplus, 0.0)
-            complementarity = float(self.gamma @ np.maximum(surplus, 0.0))
-            complementarity += float((upper - self.gamma) @ missed)
+            met = np.maximum(surplus, 0.0)
+            complementarity = float(self.gamma @ met + (upper - self.gamma) @ (met - surplus))
+        else:
+            complementarity = float(self.gamma @ np.abs(surplus))
         ball = self.mean.theta * abs(self.mean.slack)
         return complementarity + ball + sum(s.suboptimality for s in self.scales)
 
@@ -122,10 +131,11 @@ def follow(
     restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
 ) -> PathEnd:
     """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
-    upper, near = restriction.upper, _NEAR_IN_BOX if np.isfinite(restriction.upper) else _NEAR
+    upper, near = restriction.upper, _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
     if np.isfinite(upper):
         iterate, state = _raised(iterate, state, upper)
+        near = _NEAR_IN_BOX * state.barriers
     best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
@@ -148,8 +158,7 @@ def follow(
 
 def _raised(iterate: Iterate, state: PathState, upper: float) -> tuple[Iterate, PathState]:
     """Further up the path, if the start is so far from it that its gap belongs to a larger μ."""
-    barriers = len(state.gamma) + sum(len(scale.eigenvalues) for scale in state.scales)
-    if (mu := _FAR * state.gap(upper) / barriers) <= iterate.mu:
+    if (mu := _FAR * state.gap(upper) / state.barriers) <= iterate.mu:
         return iterate, state
     return central(iterate.gamma, iterate.theta, mu, upper), state.smoothed(mu)
 
@@ -195,43 +204,43 @@ def _gradient(state: PathState, upper: float, bounded: bool) -> Array:
     gradient = state.surplus - state.mu / state.gamma
     if np.isfinite(upper):
         gradient += state.mu / (upper - state.gamma)
-    if not bounded:
-        return gradient
-    return np.append(gradient, state.mean.slack - state.mu / state.theta)
+    return np.append(gradient, [state.mean.slack - state.mu / state.theta] if bounded else [])
 
 
 def _direction(
     restriction: Restriction, iterate: Iterate, state: PathState, gradient: Array
 ) -> Array | None:
     """−H⁻¹ gradient for H = curvature + diagonal, in as many dimensions as that takes."""
-    diagonal = _barrier_diagonal(restriction, iterate)
+    diagonal, upper = _barrier_diagonal(restriction, iterate), restriction.upper
     mean = state.mean.curvature_factor()
     if mean is None:  # around a given mean the sides know nothing of each other
         parts = [
-            _side_direction(scale, diagonal[rows], gradient[rows])
-            for scale, rows in zip(state.scales, _sides(state), strict=True)
+            _side_direction(scale, diagonal[rows], gradient[rows], soft=np.isfinite(upper))
+            for scale, rows in zip(state.scales, restriction.sides, strict=True)
         ]
         found = [part for part in parts if part is not None]
         return np.concatenate(found) if len(found) == len(parts) else None
     columns = sum(scale.pairs for scale in state.scales) + mean.shape[1]
     if len(gradient) > max(2 * columns, _MANY_ROWS):
-        return _low_rank_direction(_curvature_factor(state, mean, columns), diagonal, gradient)
+        F = _curvature_factor(state, restriction.sides, mean, columns)
+        return _low_rank_direction(F, diagonal, gradient)
     H = mean @ mean.T
-    for scale, rows in zip(state.scales, _sides(state), strict=True):
+    for scale, rows in zip(state.scales, restriction.sides, strict=True):
         H[rows, rows] += scale.curvature()
     return _dense_direction(H, diagonal, gradient)
 
 
-def _side_direction(scale: ScaleState, diagonal: Array, gradient: Array) -> Array | None:
+def _side_direction(scale: ScaleState, D: Array, gradient: Array, *, soft: bool) -> Array | None:
     """The direction of one side alone."""
     if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
-        return _low_rank_direction(scale.curvature_factor(), diagonal, gradient)
-    return _dense_direction(scale.curvature(), diagonal, gradient)
+        return _low_rank_direction(scale.curvature_factor(), D, gradient)
+    least = _NO_CURVATURE if soft and scale.term.ridge > _SMALL_RIDGE else 0.0
+    return _dense_direction(scale.curvature(least), D, gradient)
 
 
 def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
     """−(H + D)⁻¹ gradient; H is overwritten."""
-    H[np.diag_indices(len(H))] += diagonal
+    H.flat[:: len(H) + 1] += diagonal
     scaling = 1.0 / np.sqrt(np.diag(H))
     H *= scaling[:, None]
     H *= scaling
@@ -248,16 +257,10 @@ def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
     return np.append(diagonal, iterate.ball / iterate.theta)
 
 
-def _sides(state: PathState) -> list[slice]:
-    """The rows of each side among the stacked ones."""
-    edges = np.cumsum([0, *(len(scale.gamma) for scale in state.scales)])
-    return [slice(start, stop) for start, stop in pairwise(edges)]
-
-
-def _curvature_factor(state: PathState, mean: Array, columns: int) -> Array:
+def _curvature_factor(state: PathState, sides: list[slice], mean: Array, columns: int) -> Array:
     """F with FFᵀ = curvature."""
     F, start = np.zeros((len(mean), columns)), 0
-    for scale, rows in zip(state.scales, _sides(state), strict=True):
+    for scale, rows in zip(state.scales, sides, strict=True):
         F[rows, start : start + scale.pairs] = scale.curvature_factor()
         start += scale.pairs
     F[:, start:] = mean
@@ -312,17 +315,14 @@ def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
 
 def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
     """Longest step ≤ 1 that stays inside the box."""
-    length = 1.0
-    down = d_gamma < 0
-    if down.any():
-        length = min(length, _BOUNDARY * float(np.min(-iterate.gamma[down] / d_gamma[down])))
-    up = d_gamma > 0
-    if np.isfinite(upper) and up.any():
-        room = (upper - iterate.gamma[up]) / d_gamma[up]
-        length = min(length, _BOUNDARY * float(np.min(room)))
+    down, up = d_gamma < 0, d_gamma > 0
+    room = float(np.min(-iterate.gamma[down] / d_gamma[down], initial=np.inf))
+    if np.isfinite(upper):
+        above = (upper - iterate.gamma[up]) / d_gamma[up]
+        room = min(room, float(np.min(above, initial=np.inf)))
     if d_theta < 0:
-        length = min(length, -_BOUNDARY * iterate.theta / d_theta)
-    return length
+        room = min(room, -iterate.theta / d_theta)
+    return min(1.0, _BOUNDARY * room)
 
 
 def _advance(

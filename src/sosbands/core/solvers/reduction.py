@@ -41,7 +41,7 @@ class Reduction:
         self.units = units
         self.costs, self.shifts = [], []
         for side in units.scales:
-            gram = units.width_weight * (side.rows.T @ side.rows) if units.width_weight else None
+            gram = units.width_weight * side.gram if units.width_weight else None
             self.costs.append(Cost(side.trace, gram, side.rows.shape[1]))
             self.shifts.append(side.trace + side.ridge)
         self.found: list[Array | None] = [None] * len(self.costs)

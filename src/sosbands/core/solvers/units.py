@@ -30,6 +30,14 @@ class ScaleUnits:
     ridge: float
     raised: bool
     back: Coordinates
+    part: FeatureRows
+
+    @property
+    def gram(self) -> Array:
+        """ΦᵀΦ."""
+        if self.back.rotation is not None:
+            return np.asarray(self.rows.T @ self.rows)
+        return self.part.gram / self.back.kappa**2
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Normalised:
             trace = problem.trace_penalty / back.kappa**2
             ridge = problem.ridge_penalty * t * sided / back.kappa**4
             least = least_ridge * (trace + problem.width_weight)
-            scales.append(ScaleUnits(rows, trace, max(ridge, least), ridge < least, back))
+            scales.append(ScaleUnits(rows, trace, max(ridge, least), ridge < least, back, side))
         mean_rows, mean_back = None, Coordinates(1.0, None)
         if basis.mean is not None:
             mean_rows, mean_back = _normalised(basis.mean)

@@ -1,0 +1,84 @@
+"""What the bands without each fold have chosen, on average: the band of all rows takes it over.
+
+CV+ makes its intervals from the bands without a fold alone; the band of all rows is their centre,
+which can only widen them, and gives the mean and the scale. So it may know all that the others do,
+and need not search again. They may know nothing of it, nor of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.likelihood_search import plain
+from sosbands.learning.scale_inputs import ScaleInputs
+from sosbands.learning.search import Trial, Tuning
+from sosbands.learning.standardize import VaryingInputs
+from sosbands.types import Lengthscale
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    """What several bands chose, for one that sees the same.
+
+    Attributes
+    ----------
+    bands : sequence of FittedBand
+    tunings : sequence of Tuning or None
+        How each was found.
+    """
+
+    bands: Sequence[FittedBand]
+    tunings: Sequence[Tuning | None]
+
+    def mean(self, inputs: VaryingInputs) -> tuple[Lengthscale, float] | None:
+        """θᵐ and the nugget of kernel means of the same inputs.
+
+        Their medians: a process that finds nothing but noise, or another peak, does not move them.
+        """
+        if not all(_same(inputs, band.scale_inputs.inputs) for band in self.bands):
+            return None
+        processes = [band.mean_model.model.process_ for band in self.bands]
+        theta = np.median(np.log([process.kernel.lengthscale for process in processes]), axis=0)
+        nugget = np.median(np.log([process.nugget for process in processes]))
+        return plain(np.exp(theta)), float(np.exp(nugget))
+
+    def tuning(self, sees: ScaleInputs) -> Tuning | None:
+        """All trials, and as the chosen one the average of those that the bands chose."""
+        tunings = [tuning for tuning in self.tunings if tuning is not None]
+        same = all(_alike(sees, band.scale_inputs) for band in self.bands)
+        if not same or len(tunings) < len(self.tunings):
+            return None
+        chosen = [tuning.chosen for tuning in tunings]
+
+        def average(name: str) -> float:
+            return float(np.exp(np.mean(np.log([getattr(trial, name) for trial in chosen]))))
+
+        symmetric = 2 * sum(trial.symmetric for trial in chosen) >= len(chosen)
+        like = next(trial for trial in chosen if trial.symmetric == symmetric)
+        best = Trial(
+            lengthscale=plain(np.exp(np.mean(np.log([t.lengthscale for t in chosen]), axis=0))),
+            width_weight=average("width_weight"),
+            width_factor=average("width_factor"),
+            training_coverage=like.training_coverage,
+            symmetric=symmetric,
+            criterion=float(np.mean([trial.criterion for trial in chosen])),
+            interval_score=float(np.mean([trial.interval_score for trial in chosen])),
+            skewness=float(np.mean([trial.skewness for trial in chosen])),
+        )
+        trials = tuple(trial for tuning in tunings for trial in tuning.trials)
+        rows = min(tuning.n_rows for tuning in tunings)
+        return Tuning((*trials, best), best, tunings[0].criterion, rows)
+
+
+def _same(one: VaryingInputs, other: VaryingInputs) -> bool:
+    return np.array_equal(one.columns, other.columns)
+
+
+def _alike(one: ScaleInputs, other: ScaleInputs) -> bool:
+    """Whether the columns of both mean the same."""
+    extras = [(sees.predictions is None, sees.difficulty is None) for sees in (one, other)]
+    return _same(one.inputs, other.inputs) and extras[0] == extras[1]

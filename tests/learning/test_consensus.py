@@ -1,0 +1,58 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sosbands.learning.consensus import Consensus
+from sosbands.learning.scale_inputs import ScaleInputs
+from sosbands.learning.search import Trial, Tuning
+from sosbands.learning.standardize import Affine, VaryingInputs
+
+ONE = Affine(np.zeros(2), np.ones(2))
+SEES = ScaleInputs(VaryingInputs(np.array([0, 2]), ONE), None, None)
+
+
+def tuned(lengthscale, factor, symmetric):
+    trial = Trial(lengthscale, 10 * factor, factor, 0.8 if symmetric else 0.9, symmetric, 1, 2, 3)
+    return Tuning((trial,), trial, "hsic", 100)
+
+
+def process(lengthscale, nugget):
+    return SimpleNamespace(kernel=SimpleNamespace(lengthscale=lengthscale), nugget=nugget)
+
+
+def bands(*processes, sees=SEES):
+    models = [SimpleNamespace(model=SimpleNamespace(process_=one)) for one in processes]
+    return [SimpleNamespace(scale_inputs=sees, mean_model=model) for model in models]
+
+
+PARTS = bands(process((1.0, 4.0), 0.1), process((2.0, 5.0), 0.2), process((9.0, 0.1), 1e6))
+TUNINGS = [tuned((1.0, 8.0), 1.0, False), tuned((4.0, 2.0), 9.0, False), tuned((2.0, 4), 3.0, True)]
+
+
+def test_a_mean_takes_medians_which_one_process_of_noise_does_not_move():
+    theta, nugget = Consensus(PARTS, TUNINGS).mean(SEES.inputs)
+    assert_allclose(theta, (2.0, 4.0))
+    assert nugget == pytest.approx(0.2)
+
+
+def test_a_tuning_takes_averages_and_the_sides_of_most():
+    found = Consensus(PARTS, TUNINGS).tuning(SEES)
+    assert_allclose(found.chosen.lengthscale, (2.0, 4.0))
+    assert found.chosen.width_factor == pytest.approx(3.0)
+    assert not found.chosen.symmetric
+    assert found.chosen.training_coverage == 0.9
+    assert found.trials == (*(tuning.chosen for tuning in TUNINGS), found.chosen)
+
+
+def test_nothing_is_taken_over_from_bands_that_see_other_columns():
+    other = ScaleInputs(VaryingInputs(np.array([0, 1]), ONE), None, None)
+    consensus = Consensus(PARTS, TUNINGS)
+    assert consensus.mean(other.inputs) is None
+    assert consensus.tuning(other) is None
+    assert consensus.tuning(ScaleInputs(SEES.inputs, ONE, None)) is None
+
+
+def test_a_band_tunes_for_itself_if_another_did_not():
+    assert Consensus(PARTS, [*TUNINGS[:2], None]).tuning(SEES) is None
