@@ -16,12 +16,13 @@ WHERE = (
     "More: [what is compared](experiments/real/README.md), [all ranks]"
     "(experiments/results/real/summary.md), [what follows and what does not](docs/real-data.md).\n"
 )
-# Without a model to put a band around: as in the first example of the README.
+# Around the kernel mean alone.
 ALONE = "sosbands, kernel mean"
 NOTES = (
     "Smaller is better; defaults were chosen on the development sets. The interval score is the "
     "width plus a fine for misses, the coverage gap how far coverage is from 90 % in clusters of "
-    "the inputs. Methods that take a mean get the same one, boosted trees."
+    "the inputs. Methods that take a mean get the same one, boosted trees: all this was measured "
+    "before the average of models became the default mean."
 )
 COLUMNS = {
     "interval_score_rank": "interval score, average rank",
@@ -62,8 +63,8 @@ def _alone(found: pd.DataFrame, groups: list[str]) -> str:
         return ""
     ranks = " and ".join(f"{rows.loc[group, 'interval_score_rank']:.2f}" for group in groups)
     return (
-        " If `BandRegressor()` without a model, around its kernel mean, stood in the place of ours,"
-        f" its average ranks in interval score would be {ranks}."
+        " If `BandRegressor(None)`, around the kernel mean, stood in the place of ours, its average "
+        f"ranks in interval score would be {ranks}."
     )
 
 

@@ -9,7 +9,7 @@ from sosbands.datasets import case
 
 truth = case(1)
 X, y = truth.sample(400, random_state=0)
-model = BandRegressor(random_state=0).fit(X, y)
+model = BandRegressor(None, random_state=0).fit(X, y)
 X_new, y_new = truth.sample(400, random_state=1)
 figure = Figure(figsize=(8, 3.8), layout="constrained")
 BandDisplay.from_estimator(
