@@ -27,7 +27,7 @@ from sosbands.types import Array, Indices, Lengthscale
 # Rows that find a maximum, that compare several, and that correct it (densely, or by landmarks).
 _COARSE, _SAMPLE, _MIDDLE, _DENSE_ROWS, _LOW_RANK_ROWS = 150, 500, 350, 800, 6000
 # Iterations from each of several starts, to a maximum, and of its correction.
-_SHORT, _LONG, _CORRECTION = 6, 50, 8
+_SHORT, _LONG, _CORRECTION = 6, 50, 20
 # Landmarks correct if what they leave out is this small a fraction of the noise.
 _LANDMARKS, _LANDMARK_TOL, _UNEXPLAINED = 256, 1e-6, 1e-3
 # Lengthscales, in standard deviations of a column (the upper one times √d), and nuggets.

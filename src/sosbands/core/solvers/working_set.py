@@ -21,8 +21,8 @@ _RETURNS = 2  # a row that has come back more often than this stays
 
 # How much further down the path a soft band on all rows starts than its uniform multipliers say.
 _CLOSER = 0.1
-# Fraction of C by which multipliers of another problem are moved off 0 and C; ten times of it took
-# one more step in eight, a hundred times of it three (fold problems of 140 rows).
+# Fraction of C by which multipliers of another problem are moved off 0 and C: some seven steps;
+# with ten times of it eight, with a hundred as many as without a start (folds of 140 rows).
 _OFF_BOUNDS = 2e-3
 
 
