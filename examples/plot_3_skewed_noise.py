@@ -18,7 +18,8 @@ X_new, y_new = truth.sample(3000, random_state=1)
 
 figure, panels = plt.subplots(2, 1, figsize=(8, 7), sharex=True, layout="constrained")
 for axes, symmetric in zip(panels, (True, False), strict=True):
-    model = BandRegressor(None, band=KernelBand(symmetric=symmetric), random_state=0).fit(X, y)
+    band = KernelBand(symmetric=symmetric)
+    model = BandRegressor(None, band=band, random_state=0).fit(X, y)
     score = interval_score(y_new, model.predict_interval(X_new, 0.9), 0.9)
     BandDisplay.from_estimator(model, X_new, y_new, truth=truth, ax=axes, random_state=0)
     kind = "symmetric" if symmetric else "two-sided"
@@ -26,6 +27,6 @@ for axes, symmetric in zip(panels, (True, False), strict=True):
 plt.show()
 
 # %%
-# Both cover 90 % on average. Around a kernel mean, as here, ``symmetric="auto"`` lets the
-# out-of-fold interval score decide between them from 300 rows on; around other means the band is
-# two-sided from 100 rows on.
+# Both cover 90 % on average. With ``symmetric="auto"``, the default, the out-of-fold interval score
+# decides between them from 300 rows on if the band goes around a kernel mean, as here; around other
+# models it is two-sided from 100 rows on.
