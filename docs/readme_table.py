@@ -63,8 +63,8 @@ def _alone(found: pd.DataFrame, groups: list[str]) -> str:
         return ""
     ranks = " and ".join(f"{rows.loc[group, 'interval_score_rank']:.2f}" for group in groups)
     return (
-        " If `BandRegressor(None)`, around the kernel mean, stood in the place of ours, its average "
-        f"ranks in interval score would be {ranks}."
+        " If `BandRegressor(None)`, around the kernel mean, stood in the place of ours, its "
+        f"average ranks in interval score would be {ranks}."
     )
 
 

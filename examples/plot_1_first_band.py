@@ -8,7 +8,8 @@ large at both ends.
 
 # %%
 # `fit` holds 30 % of the rows back, learns a mean and a scale from the others, and calibrates on
-# those held back. The levels are chosen when predicting.
+# those held back. The levels are chosen when predicting. ``None`` is the kernel mean alone, which
+# suits one smooth input; by default the mean is an average of several models.
 
 from sosbands import BandDisplay, BandRegressor, CoverageDisplay
 from sosbands.datasets import case
@@ -16,7 +17,7 @@ from sosbands.datasets import case
 truth = case(1)
 X, y = truth.sample(400, random_state=0)
 X_new, y_new = truth.sample(3000, random_state=1)
-model = BandRegressor(random_state=0).fit(X, y)
+model = BandRegressor(None, random_state=0).fit(X, y)
 
 display = BandDisplay.from_estimator(
     model, X_new, y_new, levels=[0.5, 0.9], truth=truth, random_state=0

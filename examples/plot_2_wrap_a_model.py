@@ -3,7 +3,8 @@ Around a model that you have
 ============================
 
 Intervals around gradient boosting, beside split conformal prediction with a constant width. Any
-regressor with `fit` and `predict` can take its place.
+regressor with `fit` and `predict` can take its place; without one, the intervals go around an
+average of several.
 """
 
 # %%
@@ -37,6 +38,16 @@ for name, ends in (("sosbands", intervals), ("constant", constant)):
         f"{name}: coverage {coverage(y_new, ends):.2f}, "
         f"interval score {interval_score(y_new, ends, 0.9):.2f}"
     )
+
+# %%
+# Without a model: the default finds the average of four regressors that predicts best.
+
+average = BandRegressor(random_state=0).fit(X, y)
+ends = average.predict_interval(X_new, 0.9)
+print({name: round(weight, 2) for name, weight in average.estimator_.weights_.items()})
+print(
+    f"coverage {coverage(y_new, ends):.2f}, interval score {interval_score(y_new, ends, 0.9):.2f}"
+)
 
 # %%
 # Coverage against the true noise of each new row. Both cover on average; the constant width

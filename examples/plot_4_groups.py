@@ -24,7 +24,7 @@ def sample(n):
 X, y, _ = sample(300)
 X_cal, y_cal, site_cal = sample(400)
 X_new, y_new, site_new = sample(4000)
-model = BandRegressor(calibration=None, random_state=0).fit(X, y)
+model = BandRegressor(None, calibration=None, random_state=0).fit(X, y)
 
 # %%
 # `conformalize` again at will: nothing is learned anew. Groups that are unseen, or have too few

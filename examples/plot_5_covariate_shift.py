@@ -27,6 +27,7 @@ def ratio(X):
 # picture counts 60 of them.
 
 model = BandRegressor(
+    None,
     calibration=None,
     band=KernelBand(symmetric=True, lengthscale=100.0, width_weight=30.0),
     random_state=0,

@@ -4,6 +4,7 @@ Forty rows: no row to waste, and where the model does not know
 
 ``calibration="cv+"`` trains and calibrates with all rows. What it guarantees is weaker than the
 level, what it does is close to it. `extrapolation` says where there were no rows to learn from.
+The mean is the kernel mean, ``None``.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +15,7 @@ from sosbands import BandDisplay, BandRegressor
 rng = np.random.default_rng(0)
 X = np.sort(np.concatenate([rng.uniform(0, 4, 25), rng.uniform(6.5, 9, 15)]))[:, None]
 y = np.sin(X[:, 0]) + 0.15 * rng.normal(size=len(X))
-model = BandRegressor(calibration="cv+", random_state=0).fit(X, y)
+model = BandRegressor(None, calibration="cv+", random_state=0).fit(X, y)
 
 # %%
 # Between the two clusters, and beyond them, the background is grey: the model guesses there. The

@@ -12,7 +12,7 @@ from sosbands import BandRegressor, TuningDisplay
 from sosbands.datasets import case
 
 X, y = case(1).sample(500, random_state=0)
-model = BandRegressor(random_state=0).fit(X, y)
+model = BandRegressor(None, random_state=0).fit(X, y)
 display = TuningDisplay.from_estimator(model)
 
 # %%

@@ -165,7 +165,7 @@ def test_tuning_looks_at_more_rows_the_more_inputs_there_are():
 def test_a_joint_mean_around_a_model_is_refused():
     rules(joint_mean=True).check()
     assert rules(joint_mean=True).joint
-    with pytest.raises(ValueError, match="joint_mean=True learns a kernel mean, but an estimator"):
+    with pytest.raises(ValueError, match="joint_mean=True learns a kernel mean, but the band"):
         rules(own_mean=False, joint_mean=True).check()
 
 

@@ -40,9 +40,9 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     symmetric : bool or "auto"
-        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": False around a given
-        `estimator` with at least 100 rows; around a kernel mean True, or, from 300 rows on,
-        whichever has the better out-of-fold interval score.
+        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": from 100 rows
+        on False, but around a kernel mean True, or, from 300 rows on, whichever has the better
+        out-of-fold interval score.
     kernel : {"gaussian", "matern"}
         kᶠ; a Matérn kernel (ν = 5/2) makes rougher bands.
     lengthscale : "hsic", float or array
@@ -79,12 +79,12 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     difficulty : "auto", regressor or None
         Makes a first guess of |y − m(x)| from the inputs and the prediction: it learns the root of
         that, cross-fitted. The logarithm of the guess is one more input of kᶠ, and the scale is the
-        geometric mean of √f and the guess. None is the paper. "auto": around a given `estimator`
-        boosted trees from 500 rows on, means over neighbours from 100 rows on, otherwise None.
+        geometric mean of √f and the guess. None is the paper. "auto": None around a kernel mean,
+        else boosted trees from 500 rows on, and means over neighbours from 100 rows on.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is
-        the paper. "auto": 1 around a given `estimator`, 2 around a kernel mean; 0 for one input.
+        the paper. "auto": 1, but 2 around a kernel mean, and 0 for one input.
     shift_power : "auto" or float
         In [0, 1]. Calibration shifts the bounds of a two-sided band in proportion to its width to
         this power: 0 by the same everywhere, 1 in proportion to the width. 0 is the paper. "auto":

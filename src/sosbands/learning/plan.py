@@ -85,8 +85,8 @@ class Rules:
         self.solver(self.band.tol)
         if self.band.joint_mean and not self.own_mean:
             raise ValueError(
-                "joint_mean=True learns a kernel mean, but an estimator was given: leave one of "
-                "them out"
+                "joint_mean=True learns a kernel mean, but the band goes around another estimator: "
+                "pass estimator=None, or leave joint_mean out"
             )
 
     @property
