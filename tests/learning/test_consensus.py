@@ -18,23 +18,12 @@ def tuned(lengthscale, factor, symmetric):
     return Tuning((trial,), trial, "hsic", 100)
 
 
-def process(lengthscale, nugget):
-    return SimpleNamespace(kernel=SimpleNamespace(lengthscale=lengthscale), nugget=nugget)
+def bands(count, sees=SEES):
+    return [SimpleNamespace(scale_inputs=sees)] * count
 
 
-def bands(*processes, sees=SEES):
-    models = [SimpleNamespace(model=SimpleNamespace(process_=one)) for one in processes]
-    return [SimpleNamespace(scale_inputs=sees, mean_model=model) for model in models]
-
-
-PARTS = bands(process((1.0, 4.0), 0.1), process((2.0, 5.0), 0.2), process((9.0, 0.1), 1e6))
+PARTS = bands(3)
 TUNINGS = [tuned((1.0, 8.0), 1.0, False), tuned((4.0, 2.0), 9.0, False), tuned((2.0, 4), 3.0, True)]
-
-
-def test_a_mean_takes_medians_which_one_process_of_noise_does_not_move():
-    theta, nugget = Consensus(PARTS, TUNINGS).mean(SEES.inputs)
-    assert_allclose(theta, (2.0, 4.0))
-    assert nugget == pytest.approx(0.2)
 
 
 def test_a_tuning_takes_averages_and_the_sides_of_most():
@@ -49,7 +38,6 @@ def test_a_tuning_takes_averages_and_the_sides_of_most():
 def test_nothing_is_taken_over_from_bands_that_see_other_columns():
     other = ScaleInputs(VaryingInputs(np.array([0, 1]), ONE), None, None)
     consensus = Consensus(PARTS, TUNINGS)
-    assert consensus.mean(other.inputs) is None
     assert consensus.tuning(other) is None
     assert consensus.tuning(ScaleInputs(SEES.inputs, ONE, None)) is None
 

@@ -14,7 +14,7 @@ from sosbands.learning.standardize import Affine
 
 def prepared(learner, X, y):
     folds = learner.folds(X, y, None)
-    return learner._prepared(X, y, None, folds, NOTHING_TOLD, mean=None, consensus=None)
+    return learner._prepared(X, y, None, folds, NOTHING_TOLD, mean=None)
 
 
 def wave(n=60, columns=1, seed=0):

@@ -40,6 +40,7 @@ BANDS = {
     "two-sided": {"symmetric": False},
     "joint": {"joint_mean": True},
     "as it is": {"standardize": False},
+    "auto": {"estimator": "auto"},
     "ridge": {"estimator": Ridge()},
     "huber": {"estimator": HuberRegressor()},
     "trees as difficulty": {"estimator": Ridge(), "difficulty": TREES, "symmetric": False},

@@ -17,7 +17,6 @@ from sosbands.learning.likelihood_search import plain
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import VaryingInputs
-from sosbands.types import Lengthscale
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,18 +32,6 @@ class Consensus:
 
     bands: Sequence[FittedBand]
     tunings: Sequence[Tuning | None]
-
-    def mean(self, inputs: VaryingInputs) -> tuple[Lengthscale, float] | None:
-        """θᵐ and the nugget of kernel means of the same inputs.
-
-        Their medians: a process that finds nothing but noise, or another peak, does not move them.
-        """
-        if not all(_same(inputs, band.scale_inputs.inputs) for band in self.bands):
-            return None
-        processes = [band.mean_model.model.process_ for band in self.bands]
-        theta = np.median(np.log([process.kernel.lengthscale for process in processes]), axis=0)
-        nugget = np.median(np.log([process.nugget for process in processes]))
-        return plain(np.exp(theta)), float(np.exp(nugget))
 
     def tuning(self, sees: ScaleInputs) -> Tuning | None:
         """All trials, and as the chosen one the average of those that the bands chose."""

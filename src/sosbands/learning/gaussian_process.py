@@ -80,7 +80,6 @@ def fit_gaussian_process(
     y: ArrayLike,
     *,
     lengthscale: float | Sequence[float] | None = None,
-    nugget: float | None = None,
     isotropic: bool = False,
     noise_shape: ArrayLike | None = None,
     n_starts: int = 3,
@@ -98,8 +97,6 @@ def fit_gaussian_process(
         The rows. The outputs are centred: the mean a priori is zero.
     lengthscale : float or sequence of float, optional
         θ, if it is known. Then only η and σ² are estimated.
-    nugget : float, optional
-        η, if it is known as well as θ. Then nothing is searched for.
     isotropic : bool
         One θ for all inputs, rather than one for each.
     noise_shape : array-like of shape (n,), optional
@@ -125,7 +122,7 @@ def fit_gaussian_process(
     search = LikelihoodSearch((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
     rng = np.random.default_rng(random_state)
     with one_blas_thread():
-        parameters, evidence, used = search.run(n_starts, rng, search_rows, nugget)
+        parameters, evidence, used = search.run(n_starts, rng, search_rows)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
     if len(X) > _EXACT_ROWS:
         feature_tol = max(feature_tol, _UNEXPLAINED * nugget)

@@ -13,7 +13,7 @@ from sosbands.core.checks import checked_weights
 from sosbands.learning.gaussian_process import fit_gaussian_process
 from sosbands.learning.parameters import check_lengthscale, check_number, check_switch, seed_of
 from sosbands.learning.standardize import Affine, VaryingInputs
-from sosbands.types import Array, Folds, Lengthscale
+from sosbands.types import Array, Folds
 
 # Fewer rows for each input cannot tell lengthscales apart; set by the stability with 100 inputs.
 _ROWS_FOR_AN_INPUT = 10
@@ -80,7 +80,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         The noise of a row has a variance in proportion to 1/sample_weight; a row of weight 0 is
         left out.
         """
-        return self.fit_by(X, y, sample_weight)
+        return self.fit_by(X, y, sample_weight, search_rows=None)
 
     def fit_by(
         self,
@@ -88,19 +88,9 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        found: tuple[Lengthscale, float] | None = None,
-        search_rows: int | None = None,
+        search_rows: int | None,
     ) -> Self:
-        """The same with less of a search: by so many rows at most, or by none.
-
-        Parameters
-        ----------
-        X, y, sample_weight : array-like
-            As in `fit`.
-        found : (lengthscale, nugget), optional
-            What a search would find, for the columns that vary.
-        search_rows : int, optional
-        """
+        """The same with less of a search: by so many rows at most."""
         rows, outputs = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = None
         if sample_weight is not None:
@@ -117,13 +107,10 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._outputs = Affine.of(outputs, active=self.standardize)
         self._seed = seed_of(self.random_state)
         varying = self._inputs(rows)
-        lengthscale = self._inputs.entries("lengthscale", known, rows.shape[1])
-        theta, nugget = (lengthscale, None) if found is None else found
         self.process_ = fit_gaussian_process(
             varying,
             self._outputs(outputs),
-            lengthscale=theta,
-            nugget=nugget,
+            lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
             noise_shape=None if weights is None else 1 / weights,
             spread=self._prior_spread(*varying.shape) if known is None else None,

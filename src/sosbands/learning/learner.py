@@ -171,7 +171,7 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, told, mean=mean, consensus=consensus)
+            rows = self._prepared(X, y, groups, folds, told, mean=mean)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -208,14 +208,13 @@ class BandLearner:
         told: FitParameters,
         *,
         mean: OutOfSample | None,
-        consensus: Consensus | None,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
         exchangeable = groups is None and isinstance(self.cv, Integral)
         weights = told.weights
-        return self._with_kernel_mean(X, y, folds, weights, consensus, exchangeable=exchangeable)
+        return self._with_kernel_mean(X, y, folds, weights, exchangeable=exchangeable)
 
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
@@ -245,7 +244,6 @@ class BandLearner:
         y: Array,
         folds: Folds,
         weights: Array | None,
-        consensus: Consensus | None,
         *,
         exchangeable: bool,
     ) -> PreparedRows:
@@ -264,7 +262,6 @@ class BandLearner:
                 folds=None if exchangeable else rows.folds,
                 seed=self.seed,
                 weights=rows.weights,
-                found=None if consensus is None else consensus.mean(rows.inputs),
                 search_rows=self.search_rows,
             )
             self.progress.step()

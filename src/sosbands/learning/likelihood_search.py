@@ -58,11 +58,11 @@ class LikelihoodSearch:
         return Gaussian(plain(theta if self.unit.ndim else theta[0]))
 
     def run(
-        self, n_starts: int, rng: np.random.Generator, most: int | None, nugget: float | None
+        self, n_starts: int, rng: np.random.Generator, most: int | None
     ) -> tuple[Array, float, int]:
         """The best parameters, their evidence, and the number of rows that it is about.
 
-        Looks at so many rows at most; there is nothing to find if θ and the nugget are known.
+        Looks at so many rows at most.
         """
         if n_starts < 1:
             raise ValueError(f"n_starts must be at least 1, got {n_starts!r}: give a positive one")
@@ -71,9 +71,6 @@ class LikelihoodSearch:
         order = np.arange(len(self.y))
         if len(order) > _COARSE:
             order = rng.permutation(order)[:most]
-        if self.known and nugget is not None:
-            best = np.array([0.0, np.log(nugget)])
-            return best, self._value(best, order[:_SAMPLE]), min(len(order), _SAMPLE)
         coarse, used = self._dense(order[:_COARSE]), min(len(order), _COARSE)
         best = self._best_end(coarse, self._starts(n_starts), order)
         if self.unit.size > 1 and not self.known:

@@ -22,7 +22,7 @@ from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.stacking import StackedMean
 from sosbands.quoting import quoted
-from sosbands.types import Array, Folds, Indices, Lengthscale
+from sosbands.types import Array, Folds, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +95,12 @@ def kernel_mean(
     folds: Folds | None,
     seed: int,
     weights: Array | None = None,
-    found: tuple[Lengthscale, float] | None = None,
     search_rows: int | None = None,
 ) -> OutOfSample:
-    """A kernel mean, whose predictions without each row, or without its fold, are cheap.
-
-    The last two arguments are those of `KernelMean.fit_by`.
-    """
+    """A kernel mean, whose predictions without each row, or without its fold, are cheap."""
     seeded = {} if model.random_state is not None else {"random_state": seed}
     fitted = clone(model).set_params(**seeded)
-    fitted.fit_by(B, y, weights, found=found, search_rows=search_rows)
+    fitted.fit_by(B, y, weights, search_rows=search_rows)
     held_out = fitted.held_out(B, y, folds, weights)
     return OutOfSample(Mean(fitted, True), held_out, fitted.process_)
 
