@@ -334,20 +334,6 @@ def test_impossible_arguments_are_refused(change, message):
         fit_gaussian_process(arguments.pop("X"), arguments.pop("y"), **arguments)
 
 
-def test_known_parameters_are_taken_as_they_are():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(40, 2))
-    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
-    found = fit_gaussian_process(X, y, random_state=0)
-    theta, nugget = found.kernel.lengthscale, found.nugget
-    again = fit_gaussian_process(X, y, lengthscale=theta, nugget=nugget)
-    assert_allclose(again.nugget, nugget, rtol=1e-12)
-    assert_allclose(again.evidence, found.evidence, rtol=1e-9)
-    assert_allclose(again.mean(X), found.mean(X), rtol=1e-9)
-    K = Gaussian(theta)(X, X)
-    assert_allclose(again.mean(X), K @ np.linalg.solve(K + nugget * np.eye(40), y), atol=1e-6)
-
-
 def test_a_search_by_few_rows_is_one_by_those_rows():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(400, 1))

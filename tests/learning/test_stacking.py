@@ -24,12 +24,12 @@ CHEAP = KernelBand(symmetric=True, lengthscale=1.0, width_weight=10.0)
 def quick(monkeypatch):
     """Few trees."""
 
-    def boosting(n, seed, names):
+    def boosting(seed, names):
         return HistGradientBoostingRegressor(
             max_iter=5, min_samples_leaf=5, categorical_features=names, random_state=seed
         )
 
-    def extra_trees(n, seed, names):
+    def extra_trees(seed, names):
         return ExtraTreesRegressor(5, min_samples_leaf=2, random_state=seed)
 
     bases = dict(stacking._BASES)

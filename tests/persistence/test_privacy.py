@@ -86,7 +86,9 @@ def parts(item, kind, seen=None):
     seen.add(id(item))
     if isinstance(item, kind):
         yield item
-    inner = item if isinstance(item, list | tuple) else vars(item).values() if vars_of(item) else ()
+    inner = vars(item).values() if vars_of(item) else ()
+    inner = item.values() if isinstance(item, dict) else inner
+    inner = item if isinstance(item, list | tuple) else inner
     for value in inner:
         yield from parts(value, kind, seen)
 
