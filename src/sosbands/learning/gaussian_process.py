@@ -93,21 +93,17 @@ def fit_gaussian_process(
 
     Parameters
     ----------
-    X, y : array-like of shape (n, d), array-like of shape (n,)
-        The rows. The outputs are centred: the mean a priori is zero.
+    X, y : array-like of shapes (n, d) and (n,), of which y is centred
     lengthscale : float or sequence of float, optional
         θ, if it is known. Then only η and σ² are estimated.
     isotropic : bool
         One θ for all inputs, rather than one for each.
     noise_shape : array-like of shape (n,), optional
         v > 0, proportional to the variance of the noise in every row; divided by its mean.
-    n_starts : int
-        Starts of the search for one common θ.
+    n_starts, search_rows : int
+        Starts of the search for one common θ, and the most rows that a search looks at.
     spread : float, optional
-        How much inputs are thought to differ: the standard deviation a priori of log θ around that
-        of √d standard deviations of a column. By default nothing is thought.
-    search_rows : int, optional
-        The most rows that the search looks at.
+        How much inputs are thought to differ: the standard deviation a priori of log θ around √d.
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
@@ -124,9 +120,8 @@ def fit_gaussian_process(
     with one_blas_thread():
         parameters, evidence, used = search.run(n_starts, rng, search_rows)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
-    if len(X) > _EXACT_ROWS:
-        feature_tol = max(feature_tol, _UNEXPLAINED * nugget)
-    made = _features(kernel, X, max_rank, feature_tol, rng)
+    tol = feature_tol if len(X) <= _EXACT_ROWS else max(feature_tol, _UNEXPLAINED * nugget)
+    made = _features(kernel, X, max_rank, tol, rng)
     weights, left_out, variance = _condition(made.rows, y / scale, v, nugget)
     variance, evidence = variance * scale**2, evidence - used * float(np.log(scale))
     rest = made.features, weights * scale, left_out * scale
