@@ -107,8 +107,7 @@ def fit_gaussian_process(
     max_rank : int, optional
         Upper bound on the number of features p. By default such that n p² ≤ 10¹⁰.
     feature_tol : float
-        Largest error of k(xᵢ, xᵢ) that the features may leave at (a sample of 100 000) rows. More
-        than 2000 rows are content with a thousandth of the nugget.
+        Largest error of k(xᵢ, xᵢ) that features may leave; from 2000 rows on a thousandth of η.
     random_state : int, numpy.random.Generator or None
         Chooses the rows of the search if there are more than 150.
     """
