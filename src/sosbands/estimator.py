@@ -71,7 +71,7 @@ class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ig
     calibration_size : float or int
         The share, or the number, of rows that are held back. With ``fit(..., groups=...)`` that
         share of the groups, each whole.
-    cv : int or splitter
+    cv : int, splitter or list of (train, test)
         Folds of cross-fitting, tuning and "cv+". A `TimeSeriesSplit` also makes the last rows the
         calibration rows; ``fit(..., groups=...)`` keeps groups together throughout. With a
         splitter or groups, residuals of a kernel mean are out of fold instead of leave-one-out.

@@ -127,8 +127,15 @@ def test_groups_and_time_contradict_each_other():
 def test_folds_of_other_rows_are_refused():
     with pytest.raises(ValueError, match=r"cv names row 39 of 30: .* or calibration=None"):
         folds(30, cv=PredefinedSplit(np.arange(40) % 4))
-    with pytest.raises(ValueError, match=r"splitter with split\(\), got list$"):
-        folds(30, cv=[(np.arange(20), np.arange(20, 30))])
+    with pytest.raises(ValueError, match=r"list of \(train, test\), got \[1, 2\]$"):
+        folds(30, cv=[1, 2])
+
+
+def test_folds_can_be_listed():
+    listed = [(np.arange(10, 30), np.arange(10)), (np.arange(20), np.arange(20, 30))]
+    for (train, test), (known, held_out) in zip(folds(30, cv=listed), listed, strict=True):
+        assert_array_equal(train, known)
+        assert_array_equal(test, held_out)
 
 
 @pytest.mark.parametrize(

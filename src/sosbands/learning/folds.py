@@ -83,13 +83,13 @@ def _splitter(cv: Any, n: int, groups: Indices | None, seed: int) -> Any:
     """What makes the folds of n rows."""
     if hasattr(cv, "split") and hasattr(cv, "get_n_splits"):
         return cv
-    if isinstance(cv, list | tuple) and all(np.shape(fold)[:1] == (2,) for fold in cv):
+    if isinstance(cv, list) and all(isinstance(fold, tuple) and len(fold) == 2 for fold in cv):
         return check_cv(cv)
     if not isinstance(cv, Integral) or isinstance(cv, bool):
         seen = repr(cv) if len(repr(cv)) < 80 else type(cv).__name__
         raise ValueError(
-            "cv must be a number of folds, a splitter with split() or a list of (train, test), got "
-            f"{seen}"
+            "cv must be a number of folds or a splitter with split(), or a list of (train, test), "
+            f"got {seen}"
         )
     if cv < 2:
         raise ValueError(f"cv must be at least 2 or a splitter, got {cv!r}")
