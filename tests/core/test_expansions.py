@@ -35,7 +35,7 @@ def test_a_scale_is_the_root_of_a_sum_of_squares_or_two_of_them(symmetric):
         KernelExpansion(Gaussian(0.5), P, rng.standard_normal((5, 2)))
         for _ in range(1 if symmetric else 2)
     )
-    functions = BandFunctions(sides, None)
+    functions = BandFunctions((sides,), None)
     X = points(30)
     assert functions.symmetric is symmetric
     values = [side.squares(X) for side in sides]
@@ -55,10 +55,29 @@ def test_the_functions_of_a_solution_are_its_mean_and_scale_without_its_rows(sym
     solution = Newton(tol=1e-6).solve(problem)
     functions, new = solution.functions, points(20, seed=4)
     assert_array_equal(functions.scale(new), solution.scale(new))
-    assert (functions.joint_mean is not None) is joint
+    assert (functions.mean is not None) is joint
     if joint:
-        assert_array_equal(functions.joint_mean.sums(new), solution.mean(new))
-    for part in (*functions.scales, *([functions.joint_mean] if joint else [])):
+        assert_array_equal(functions.mean.sums(new), solution.mean(new))
+    for part in (*functions.levels[0], *([functions.mean] if joint else [])):
         assert {type(value).__name__ for value in vars(part).values()} == {"Gaussian", "ndarray"}
         assert len(part.landmarks) <= len(X)
         assert not np.isin(y, part.weights).any()
+
+
+def test_widths_add_up_from_level_to_level():
+    rng, X = np.random.default_rng(2), points(30)
+    landmarks = [points(5, seed=1), points(4, seed=5)]
+    levels = tuple(
+        tuple(KernelExpansion(Gaussian(0.5), P, rng.standard_normal((len(P), 2))) for _ in range(2))
+        for P in (landmarks[0], landmarks[0], landmarks[1])
+    )
+    widths = BandFunctions(levels, None).widths(X)
+    assert widths.shape == (30, 3, 2)
+    for side in range(2):
+        total = np.zeros(30)
+        for k, level in enumerate(levels):
+            total = total + level[side].squares(X)
+            assert_allclose(widths[:, k, side], total, rtol=1e-12)
+    shared = BandFunctions(levels[:2], None).widths(X)  # one kernel block for all
+    assert_allclose(shared, widths[:, :2], rtol=1e-12)
+    assert_array_equal(BandFunctions(levels, None).scale(X), widths[:, -1])

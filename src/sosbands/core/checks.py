@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
@@ -48,6 +49,28 @@ def checked_rows(X: Array, y: Array) -> tuple[Array, Array]:
     if len(y) == 0:
         raise ValueError("X and y have no rows: at least one is needed")
     return X, y
+
+
+def checked_coverages(levels: Sequence[float]) -> tuple[float, ...]:
+    """Training coverages of nested bands: increasing, in (0, 1)."""
+    given = tuple(number(level) for level in levels)
+    if not given or not all(low < high for low, high in pairwise((0.0, *given, 1.0))):
+        raise ValueError(
+            f"levels of nested bands must increase between 0 and 1, got {tuple(levels)!r}: "
+            "write (0.5, 0.9)"
+        )
+    return given
+
+
+def checked_inner(inner: ArrayLike, n: int) -> Array:
+    """Widths of inner bands, not negative, of shape (2, n)."""
+    widths = checked_array("inner", inner, ndim=2)
+    if widths.shape != (2, n) or np.any(widths < 0):
+        raise ValueError(
+            f"inner must hold the widths >= 0 of inner bands in the shape (2, {n}), got shape "
+            f"{widths.shape} and a least value of {widths.min(initial=0.0):g}"
+        )
+    return widths
 
 
 def checked_scale_kernels(
@@ -155,3 +178,35 @@ def check_count(name: str, value: object) -> None:
     """Raise an error if a setting is not a whole number from 1 on."""
     if not isinstance(value, Integral) or not number(value) >= 1:
         raise ValueError(f"{name} must be at least 1 and whole, got {value!r}")
+
+
+def check_soft_band(training_coverage: float, width_weight: float) -> None:
+    """τ in (0, 1]; a soft band has a price for its width."""
+    if not 0 < training_coverage <= 1:
+        raise ValueError(
+            f"training_coverage must be in (0, 1], got {training_coverage!r}: 90 % is written 0.9"
+        )
+    if training_coverage < 1 and width_weight == 0:
+        raise ValueError(
+            f"training_coverage={training_coverage!r} < 1 (a soft band) needs width_weight > 0, "
+            "got 0: set width_weight, or training_coverage=1"
+        )
+
+
+def check_row_weights(mean_weight: float, *, symmetric: bool) -> None:
+    """Weighted rows of a two-sided band have no fit of the mean."""
+    if mean_weight and not symmetric:
+        raise ValueError(
+            f"row_weights and mean_weight={mean_weight!r} > 0 need a symmetric band: set "
+            "mean_weight=0, or symmetric=True"
+        )
+
+
+def check_inner(training_coverage: float, mean_kernel: Kernel | None, *, symmetric: bool) -> None:
+    """Bands around others are soft, have two sides, and a given mean."""
+    if symmetric or mean_kernel is not None or training_coverage == 1:
+        raise ValueError(
+            "inner widths need a two-sided soft band around a given mean, got "
+            f"symmetric={symmetric}, training_coverage={training_coverage:g} and mean_kernel="
+            f"{mean_kernel!r}: set symmetric=False, training_coverage=0.9, say, and no mean_kernel"
+        )

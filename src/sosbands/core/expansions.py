@@ -68,29 +68,39 @@ def squares(expansions: Sequence[KernelExpansion], X: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class BandFunctions:
-    """m and f of a solved band.
+    """The mean and the bands of a solved problem.
 
     Attributes
     ----------
-    scales : tuple of KernelExpansion
-        f, or f_low and f_up, as sums of squares.
-    joint_mean : KernelExpansion or None
-        m, if it was learned together with f.
+    levels : tuple of tuple of KernelExpansion
+        For each level, from the inside out, what it adds on each side: f, or f_low and f_up, as
+        sums of squares.
+    mean : KernelExpansion or None
+        What was learned together with the first level: m, or what the centre differs by from m.
     """
 
-    scales: tuple[KernelExpansion, ...]
-    joint_mean: KernelExpansion | None
+    levels: tuple[tuple[KernelExpansion, ...], ...]
+    mean: KernelExpansion | None
 
     @property
     def symmetric(self) -> bool:
         """Whether the scale is √f, rather than f_low and f_up."""
-        return len(self.scales) == 1
+        return len(self.levels[0]) == 1
 
     def scale(self, X: Array) -> Array:
-        """√f of shape (n,); f_low and f_up of shape (n, 2) for a two-sided band."""
-        first, last = self.scales[0], self.scales[-1]
-        if self.symmetric:
-            return np.sqrt(first.squares(X))
-        if first.shares_kernel(last):
-            return np.ascontiguousarray(squares(self.scales, X).T)
-        return np.column_stack([first.squares(X), last.squares(X)])
+        """√f of shape (n,); of two-sided bands the outermost widths, shape (n, 2)."""
+        spread = self.spread(X)
+        return spread if self.symmetric else np.ascontiguousarray(spread[:, -1])
+
+    def spread(self, X: Array) -> Array:
+        """√f of shape (n,), or the widths of two-sided bands, shape (n, levels, 2)."""
+        return np.sqrt(self.levels[0][0].squares(X)) if self.symmetric else self.widths(X)
+
+    def widths(self, X: Array) -> Array:
+        """Distances of the ends of two-sided bands from their centre, shape (n, levels, 2)."""
+        flat = [expansion for level in self.levels for expansion in level]
+        if all(flat[0].shares_kernel(other) for other in flat[1:]):
+            added = squares(flat, X)
+        else:
+            added = np.stack([expansion.squares(X) for expansion in flat])
+        return np.cumsum(added.T.reshape(len(X), len(self.levels), 2), axis=1)

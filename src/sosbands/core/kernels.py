@@ -31,6 +31,14 @@ class Kernel(ABC):
         θ in the paper; every entry must be positive and finite.
     offset : float, default=0.0
         A constant c ≥ 0 added to the kernel.
+
+    Examples
+    --------
+    >>> from sosbands import Gaussian, Kernel
+    >>> isinstance(Gaussian(0.5), Kernel)
+    True
+    >>> Gaussian([0.5, 2.0]).lengthscale
+    (0.5, 2.0)
     """
 
     lengthscale: float | tuple[float, ...] = 1.0
@@ -81,7 +89,15 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class Gaussian(Kernel):
-    """k(x, x′) = exp(−‖x − x′‖² / 2) in units of the lengthscale."""
+    """k(x, x′) = exp(−‖x − x′‖² / 2) in units of the lengthscale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands import Gaussian
+    >>> Gaussian(2.0)(np.array([[0.0], [2.0]]), np.array([[0.0]])).round(3).tolist()
+    [[1.0], [0.607]]
+    """
 
     def _gram(self, X: Array, Z: Array) -> Array:
         centre = Z.mean(axis=0)
@@ -102,7 +118,15 @@ class Gaussian(Kernel):
 
 @dataclass(frozen=True)
 class Matern(Kernel):
-    """Matérn kernel of smoothness ν ∈ {1/2, 3/2, 5/2}, with the usual √(2ν) inside."""
+    """Matérn kernel of smoothness ν ∈ {1/2, 3/2, 5/2}, with the usual √(2ν) inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands import Matern
+    >>> Matern(2.0, nu=0.5)(np.array([[0.0], [2.0]]), np.array([[0.0]])).round(3).tolist()
+    [[1.0], [0.368]]
+    """
 
     nu: float = 2.5
 
@@ -128,6 +152,13 @@ class Linear(Kernel):
     """k(x, x′) = xᵀx′ in units of the lengthscale.
 
     As kᶠ it makes f a non-negative quadratic form; with an offset, any non-negative quadratic.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands import Linear
+    >>> Linear(2.0, offset=1.0)(np.array([[4.0]]), np.array([[6.0]])).tolist()
+    [[7.0]]
     """
 
     def _gram(self, X: Array, Z: Array) -> Array:

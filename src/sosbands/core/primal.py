@@ -7,7 +7,6 @@ feasible pair: hence the repair before the gap.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +20,16 @@ _ZERO_OPTIMUM = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A primal point: m(x) = ⟨z, φᵐ(x)⟩ and, per side, f(x) = ‖Rᵀφᶠ(x)‖², so that A = RRᵀ."""
+    """A primal point: m(x) = ⟨z, φᵐ(x)⟩ and, per side, f(x) = ‖Rᵀφᶠ(x)‖², so that A = RRᵀ.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian, Newton
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> point = Newton().solve(problem).point
+    >>> len(point.factors), point.z is None  # one side, and no joint mean
+    (1, True)
+    """
 
     basis: Basis
     z: Array | None
@@ -45,18 +53,26 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A point at the training rows: residuals yᵢ − m(xᵢ), and f of shape (sides, n)."""
+    """A point at the training rows.
+
+    Attributes
+    ----------
+    point : Point
+    residuals : array of shape (n,)
+        yᵢ − m(xᵢ).
+    requirements, scales : arrays of shape (sides, n)
+        What f must reach, and f.
+    """
 
     point: Point
     residuals: Array
+    requirements: Array
     scales: Array
 
-    @cached_property
-    def requirements(self) -> Array:
-        """What f must reach: r² of shape (1, n), or (−r, r) of shape (2, n)."""
-        if len(self.scales) == 1:
-            return (self.residuals**2)[None, :]
-        return np.stack([-self.residuals, self.residuals])
+    @classmethod
+    def of(cls, problem: BandProblem, point: Point, residuals: Array, scales: Array) -> Fit:
+        """With what the residuals demand."""
+        return cls(point, residuals, problem.requirements(residuals), scales)
 
 
 def evaluate(problem: BandProblem, point: Point) -> Fit:
@@ -65,7 +81,7 @@ def evaluate(problem: BandProblem, point: Point) -> Fit:
         squared_norms(part.rows, R)
         for part, R in zip(point.basis.scales, point.factors, strict=True)
     ]
-    return Fit(point, _residuals(problem, point), np.stack(scales))
+    return Fit.of(problem, point, _residuals(problem, point), np.stack(scales))
 
 
 def _residuals(problem: BandProblem, point: Point) -> Array:
@@ -171,7 +187,7 @@ def _onto_ball(problem: BandProblem, fit: Fit) -> Fit:
     if z is None or float(z @ z) <= problem.mean_bound:
         return fit
     shrunk = replace(fit.point, z=z * np.sqrt(problem.mean_bound / float(z @ z)))
-    return Fit(shrunk, _residuals(problem, shrunk), fit.scales)
+    return Fit.of(problem, shrunk, _residuals(problem, shrunk), fit.scales)
 
 
 def _scaled(fit: Fit, trace: Array, squared: Array) -> tuple[Fit, Array, Array] | None:
@@ -184,7 +200,8 @@ def _scaled(fit: Fit, trace: Array, squared: Array) -> tuple[Fit, Array, Array] 
     if not np.all(np.isfinite(t)):
         return None
     factors = tuple(np.sqrt(ti) * R for ti, R in zip(t, fit.point.factors, strict=True))
-    moved = Fit(replace(fit.point, factors=factors), fit.residuals, t[:, None] * fit.scales)
+    point = replace(fit.point, factors=factors)
+    moved = replace(fit, point=point, scales=t[:, None] * fit.scales)
     return moved, t * trace, t**2 * squared
 
 
@@ -202,7 +219,8 @@ def _lifted(
         factors.append(np.hstack([R, np.sqrt(ε) * np.eye(len(R))]) if ε else R)
         scales.append(f + ε * norms)
         lifts.append(ε)
-    moved = Fit(replace(point, factors=tuple(factors)), fit.residuals, np.stack(scales))
+    point = replace(point, factors=tuple(factors))
+    moved = replace(fit, point=point, scales=np.stack(scales))
     size, lift = np.array([len(R) for R in point.factors]), np.array(lifts)
     return moved, trace + size * lift, squared + 2 * lift * trace + size * lift**2
 

@@ -9,6 +9,9 @@ Two-sided band: f_low(xᵢ) ≥ −rᵢ and f_up(xᵢ) ≥ rᵢ, penalties and w
 Soft band (τ < 1): the constraints become C Σ max(requirementᵢ − f(xᵢ), 0) in the objective, with
 C = b / (n(1 − τ)), twice that per side for a two-sided band.
 
+A two-sided soft band may go around inner ones, whose widths `inner` it adds to: what it has to
+reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`).
+
 Rows of weight wᵢ count wᵢ times: in the sums wᵢ stands before the terms of row i, and Σ wᵢ for n.
 What a hard band has to cover stays the same. Such a problem is one without weights whose row i has
 the features √wᵢ φ(xᵢ) and demands wᵢ times as much: `basis` and `targets` hold these, so that
@@ -27,8 +30,12 @@ from sosbands.core.checks import (
     LARGEST,
     SMALLEST,
     check_count,
+    check_inner,
     check_mean_kernel,
+    check_row_weights,
+    check_soft_band,
     checked_bound,
+    checked_inner,
     checked_landmarks,
     checked_mean,
     checked_number,
@@ -54,10 +61,8 @@ class BandProblem:
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Inputs; a vector of length n is read as one input.
-    y : array of shape (n,)
-        Outputs.
+    X, y : arrays of shapes (n, d) and (n,)
+        Inputs and outputs; an X of shape (n,) is read as one input.
     scale_kernel : Kernel or pair of Kernel
         kᶠ. A pair gives each side of a two-sided band its own: (low, up).
     mean_kernel : Kernel, optional
@@ -67,10 +72,8 @@ class BandProblem:
         without `mean_kernel`, y holds residuals and the mean is zero.
     mean_bound : float, optional
         s > 0, needed with `mean_kernel`.
-    mean_weight : float, default=0
-        a ≥ 0, weight of the mean squared error.
-    width_weight : float, default=10
-        b ≥ 0, weight of the mean of f.
+    mean_weight, width_weight : float, defaults 0 and 10
+        a ≥ 0 and b ≥ 0, the weights of the mean squared error and of the mean of f.
     trace_penalty, ridge_penalty : float, default=1
         λ₁ ≥ 0 and λ₂ ≥ 0 (only the solver `SDP` takes λ₂ = 0).
     training_coverage : float, default=1
@@ -86,6 +89,8 @@ class BandProblem:
     row_weights : array of shape (n,), optional
         w ≥ 0, how much each row counts; rows of weight 0 are left out. Kept divided by their mean,
         and not below a millionth of it.
+    inner : array of shape (2, n), optional
+        Widths of the bands inside a two-sided soft one around a given mean, (low, up).
 
     Attributes
     ----------
@@ -94,8 +99,13 @@ class BandProblem:
     mean_values, mean_function : array of shape (n,) or None, callable or None
         The given mean at the rows of X, and at new points.
     shared_basis : Basis or None
-        Features without weights that another problem with these rows made, for `subset` and
-        `variant`.
+        Unweighted features from another problem with these rows, for `subset` and `variant`.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian
+    >>> BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0)).n
+    3
     """
 
     X: Array
@@ -114,6 +124,7 @@ class BandProblem:
     max_rank: int | None = None
     landmarks: Array | None = None
     row_weights: Array | None = None
+    inner: Array | None = None
     shared_basis: Basis | None = None
 
     @classmethod
@@ -136,6 +147,7 @@ class BandProblem:
         max_rank: int | None = None,
         landmarks: Array | None = None,
         row_weights: Array | None = None,
+        inner: Array | None = None,
     ) -> BandProblem:
         """State a band problem; impossible ones are refused here."""
         X, y = checked_rows(X, y)
@@ -144,9 +156,11 @@ class BandProblem:
         for kernel in kernels if mean_kernel is None else (*kernels, mean_kernel):
             kernel.check_inputs(X)
         values, function = checked_mean(mean, X, joint=joint)
+        inner = None if inner is None else checked_inner(inner, len(y))
         if row_weights is not None:
             kept, row_weights = checked_weights("row_weights", row_weights, len(y))
             X, y, values = X[kept], y[kept], None if values is None else values[kept]
+            inner = None if inner is None else inner[:, kept]
         return cls(
             X=X,
             y=y,
@@ -164,27 +178,18 @@ class BandProblem:
             max_rank=max_rank,
             landmarks=None if landmarks is None else checked_landmarks(landmarks, X),
             row_weights=row_weights,
+            inner=inner,
         )
 
     def __post_init__(self) -> None:
         """Refuse weights and settings that define no problem."""
         for name in ("mean_weight", "width_weight", "trace_penalty", "ridge_penalty"):
             object.__setattr__(self, name, checked_number(name, getattr(self, name), least=0))
-        if not 0 < self.training_coverage <= 1:
-            raise ValueError(
-                f"training_coverage must be in (0, 1], got {self.training_coverage!r}: "
-                "90 % is written 0.9"
-            )
-        if self.soft and self.width_weight == 0:
-            raise ValueError(
-                f"training_coverage={self.training_coverage!r} < 1 (a soft band) needs "
-                "width_weight > 0, got 0: set width_weight, or training_coverage=1"
-            )
-        if self.row_weights is not None and not self.symmetric and self.mean_weight:
-            raise ValueError(
-                f"row_weights and mean_weight={self.mean_weight!r} > 0 need a symmetric band: set "
-                "mean_weight=0, or symmetric=True"
-            )
+        check_soft_band(self.training_coverage, self.width_weight)
+        if self.row_weights is not None:
+            check_row_weights(self.mean_weight, symmetric=self.symmetric)
+        if self.inner is not None:
+            check_inner(self.training_coverage, self.mean_kernel, symmetric=self.symmetric)
         if not 0 < self.feature_tol < 1:
             raise ValueError(f"feature_tol must be in (0, 1), got {self.feature_tol!r}")
         if self.max_rank is not None:
@@ -246,6 +251,23 @@ class BandProblem:
         """The same times √w, whose squares are demanded, or times w for a two-sided band."""
         return self.residuals if self._roots is None else self._roots * self.residuals
 
+    def requirements(self, residuals: Array) -> Array:
+        """What f must reach beside these residuals, which have the factors of `targets`.
+
+        r² of shape (1, n), or (−r, r), less what inner bands reach, of shape (2, n).
+        """
+        if self.symmetric:
+            return (residuals**2)[None, :]
+        sides = np.stack([-residuals, residuals])
+        return sides if self.reached is None else sides - self.reached
+
+    @cached_property
+    def reached(self) -> Array | None:
+        """`inner` with the factors of `targets`."""
+        if self.inner is None or self._roots is None:
+            return self.inner
+        return self._roots * self.inner
+
     @property
     def _roots(self) -> Array | None:
         """The factors of residuals and mean."""
@@ -259,9 +281,12 @@ class BandProblem:
 
     @cached_property
     def _plain_basis(self) -> Basis:
-        return (
-            self._made_basis(self._few_features) if self.shared_basis is None else self.shared_basis
-        )
+        return self.shared_basis or self._made_basis(self._few_features)
+
+    @property
+    def features(self) -> FeatureRows:
+        """Features of the first side, without weights."""
+        return self._plain_basis.scales[0]
 
     def _weighted(self, basis: Basis) -> Basis:
         if self.row_weights is None or self._roots is None:
@@ -283,11 +308,7 @@ class BandProblem:
         return any(basis is vars(self).get(own) for own in ("basis", "full_basis"))
 
     def subset(self, rows: Indices) -> BandProblem:
-        """The same problem on some of its rows, sharing this one's features.
-
-        The span of all rows contains that of any subset, so that nothing is lost: folds and coarse
-        problems need no factorisation of their own.
-        """
+        """The same problem on some of its rows, with the features of all: their span is larger."""
         values = None if self.mean_values is None else self.mean_values[rows]
         return replace(
             self,
@@ -295,6 +316,7 @@ class BandProblem:
             y=self.y[rows],
             mean_values=values,
             row_weights=None if self.row_weights is None else self.row_weights[rows],
+            inner=None if self.inner is None else self.inner[:, rows],
             shared_basis=self._plain_basis.take(rows),
         )
 
@@ -304,10 +326,7 @@ class BandProblem:
         return replace(part, shared_basis=part._plain_basis.first(features))
 
     def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
-        """The same rows and kernel with other weights or sides, sharing this one's features.
-
-        `weights` are fields such as `width_weight` or `training_coverage`.
-        """
+        """The same rows, kernel and features with other sides, or `weights` such as b and τ."""
         kernels, scales = self.scale_kernels, self._plain_basis.scales
         if symmetric is not None and symmetric != self.symmetric:
             if len(set(kernels)) > 1:

@@ -58,6 +58,14 @@ class Accelerated(Solver):
     reaches Σ Γᵢyᵢ²/(4θ), one step throws θ up to 10⁴ or more, and since ∂D/∂θ ≥ −s the way back
     takes 10⁵ steps. On the paper's case 1 (tol = 1e-4, n = 100 to 500) a momentum of 0.9 or 0.95 is
     up to four times faster on some samples and five times slower on others; 0.98 varies least.
+
+    Examples
+    --------
+    >>> from sosbands import Accelerated, BandProblem, Gaussian, Newton
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> slow, fast = Accelerated().solve(problem), Newton().solve(problem)
+    >>> abs(slow.primal_value / fast.primal_value - 1) < 1e-3
+    True
     """
 
     tol: float = 1e-4

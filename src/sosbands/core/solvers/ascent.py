@@ -29,10 +29,12 @@ class ProblemData(NamedTuple):
     """The numbers of a problem, as the compiled functions take them.
 
     ``mean_gram`` is Kᵐ = LLᵀ with eigenvalues and eigenvectors ``mean_values``, ``mean_vectors``;
-    zeros for a given mean. ``upper`` is C, infinite for a hard band.
+    zeros for a given mean. ``reached`` is what inner bands reach. ``upper`` is C, infinite for a
+    hard band.
     """
 
     targets: Any
+    reached: Any
     scale_rows: Any
     scale_norms: Any
     mean_gram: Any
@@ -86,13 +88,13 @@ def evaluate_dual(data: ProblemData, gamma: Any, theta: Any, *, joint: bool) -> 
     mean, squared_norm, _ = _mean(data, gamma, theta, joint=joint)
     residuals = data.targets - mean
     f, alpha, _ = _scales(data, gamma)
-    needed = _requirements(residuals, len(gamma))
+    needed = _requirements(data, residuals)
     value = data.fit * residuals @ residuals + jnp.sum(gamma * needed)
     value += theta * (squared_norm - data.bound) - data.ridge * jnp.sum(alpha**2)
     # The repair of `sosbands.core.primal`: z onto the ball, then A scaled or lifted.
     shrink = jnp.sqrt(data.bound / jnp.maximum(squared_norm, data.bound)) if joint else 1.0
     feasible = data.targets - shrink * mean
-    reached = _requirements(feasible, len(gamma))
+    reached = _requirements(data, feasible)
     missing = jnp.maximum(reached - f, 0.0)
     band = _band_value(data, f, alpha, reached, missing)
     unmet = jnp.max(missing) / jnp.maximum(jnp.max(reached), np.finfo(float).tiny)
@@ -144,10 +146,12 @@ def _scales(data: ProblemData, gamma: Any) -> tuple[Any, Any, Any]:
     return jnp.stack(f), jnp.stack(alpha), U
 
 
-def _requirements(residuals: Any, sides: int) -> Any:
+def _requirements(data: ProblemData, residuals: Any) -> Any:
     import jax.numpy as jnp
 
-    return residuals[None] ** 2 if sides == 1 else jnp.stack([-residuals, residuals])
+    if len(data.scale_rows) == 1:
+        return residuals[None] ** 2
+    return jnp.stack([-residuals, residuals]) - data.reached
 
 
 def _band_value(data: ProblemData, f: Any, alpha: Any, needed: Any, missing: Any) -> Any:
@@ -220,7 +224,9 @@ def compiled(
         jax.ShapeDtypeStruct(shape, np.float64) for shape in ((), (n,), (n, n), (sides, n))
     )
     count, flag = jax.ShapeDtypeStruct((), np.int64), jax.ShapeDtypeStruct((), np.bool_)
-    data = ProblemData(vector, (matrix,) * sides, both, matrix, vector, matrix, *([number] * 6))
+    data = ProblemData(
+        vector, both, (matrix,) * sides, both, matrix, vector, matrix, *([number] * 6)
+    )
     with double_precision():
         momentum = jax.eval_shape(_optimizer(rules).init, (both, number))
         state = AscentState(both, number, momentum, both, number, number, count, flag, flag)
@@ -278,6 +284,7 @@ def problem_data(problem: BandProblem, basis: Basis) -> ProblemData:
     rows = tuple(part.rows for part in basis.scales)
     data = ProblemData(
         targets=problem.targets,
+        reached=np.zeros((problem.sides, n)) if problem.reached is None else problem.reached,
         scale_rows=rows,
         scale_norms=np.stack([np.einsum("ij,ij->i", part, part) for part in rows]),
         mean_gram=gram,

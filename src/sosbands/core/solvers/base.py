@@ -58,6 +58,15 @@ class Candidate:
         Inner iterations so far.
     verdict : Status, optional
         Set when the solver cannot go on.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian, Newton
+    >>> from sosbands.core.solvers.base import Candidate, Clock
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> *_, last = Newton().candidates(problem, Clock())
+    >>> isinstance(last, Candidate), last.multipliers.shape, last.iterations > 0
+    (True, (1, 3), True)
     """
 
     point: Point
@@ -89,6 +98,12 @@ class Solver(ABC):
         Whether to state problems without `max_rank`.
     takes_start : bool
         Whether there is a field ``start``, the solution of a similar problem.
+
+    Examples
+    --------
+    >>> from sosbands import Newton, Solver
+    >>> isinstance(Newton(), Solver), Newton.takes_start
+    (True, True)
     """
 
     tol: float
@@ -137,7 +152,7 @@ class Solver(ABC):
 
     def _proposals(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:
         """The solver's candidates; zero alone if there is nothing to cover, and so no scale."""
-        if problem.targets.any():
+        if np.any(problem.requirements(problem.targets) > 0):
             return self.candidates(problem, clock)
         return iter([Candidate.zero(problem, problem.basis)])
 
@@ -196,7 +211,8 @@ def _solution(
     largest = max(float(best.multipliers.max()), np.finfo(float).tiny)
     active = np.any(best.multipliers > 1e-6 * largest, axis=0)
     rank = sum(_rank(R) for R in feasible.point.factors)
-    if status is Status.CONVERGED and rank == 0 and np.any(problem.targets):
+    demanded = np.any(problem.requirements(problem.targets) > 0)
+    if status is Status.CONVERGED and rank == 0 and demanded:
         status = Status.ZERO_SCALE
     certificate = Certificate(
         status=status,

@@ -61,6 +61,13 @@ class Newton(Solver):
     start : Solution, optional
         Of a similar problem with the same rows and sides, say with another lengthscale: takes the
         place of the coarse problem that many rows start from, and changes nothing but the time.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian, Newton
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> Newton(tol=1e-6).solve(problem).gap < 1e-6
+    True
     """
 
     tol: float = 1e-6

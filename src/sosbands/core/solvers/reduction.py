@@ -112,7 +112,8 @@ class Reduction:
         signs = np.repeat(units.signs, [len(free) for free in rows.free])
         fixed = self.fit_value + self._missed_demand(rows)
         if units.mean_rows is None or self.fit_linear is None:
-            needed = targets**2 if symmetric else signs * targets
+            sides = zip(units.demands, rows.free, strict=True)
+            needed = np.concatenate([side[free] for side, free in sides])
             return GivenMean(needed, fixed, self.fit_value), None
         gram, linear = self._fit_and_missed(units.mean_rows, rows)
         L, Q = units.mean_rows[np.concatenate(rows.free)], None
@@ -135,9 +136,9 @@ class Reduction:
         return term, Q
 
     def _missed_demand(self, rows: RowRoles) -> float:
-        """C Σ yᵢ² over the capped rows, or C Σ ±yᵢ; C is infinite where there are none."""
-        y, sides = self.units.targets, zip(rows.capped, self.units.signs, strict=True)
-        total = sum(float(np.sum(sign * y[i] if sign else y[i] ** 2)) for i, sign in sides)
+        """C Σ demandᵢ over the capped rows; C is infinite where there are none."""
+        sides = zip(rows.capped, self.units.demands, strict=True)
+        total = sum(float(np.sum(demands[capped])) for capped, demands in sides)
         return self.units.upper * total if total else 0.0
 
     def _fit_and_missed(self, L: Array, rows: RowRoles) -> tuple[Array | None, Array]:

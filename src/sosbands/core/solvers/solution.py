@@ -13,7 +13,16 @@ from sosbands.types import Array
 
 
 class Status(Enum):
-    """How a solve ended; the value is advice for the user."""
+    """How a solve ended; the value is advice for the user.
+
+    Examples
+    --------
+    >>> from sosbands import Status
+    >>> Status.CONVERGED.optimal, Status.STALLED.optimal
+    (True, False)
+    >>> Status.CONVERGED.value
+    'the certified gap is within the tolerance'
+    """
 
     CONVERGED = "the certified gap is within the tolerance"
     ZERO_SCALE = (
@@ -65,6 +74,14 @@ class Certificate:
         What the features leave out of the kernels' traces: the gap holds on their span.
     seconds : dict
         Time by phase.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian, Newton
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> certificate = Newton(tol=1e-6).solve(problem).certificate
+    >>> certificate.status.name, certificate.gap < 1e-6
+    ('CONVERGED', True)
     """
 
     status: Status
@@ -81,7 +98,18 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """A solved band problem."""
+    """A solved band problem.
+
+    Examples
+    --------
+    >>> from sosbands import BandProblem, Gaussian, Newton
+    >>> problem = BandProblem.from_data([0, 1, 2], [0.1, -0.4, 1.5], scale_kernel=Gaussian(1.0))
+    >>> solution = Newton().solve(problem)
+    >>> solution.scale([[0.5], [1.5]]).shape
+    (2,)
+    >>> solution.dual_value <= solution.primal_value
+    True
+    """
 
     problem: BandProblem
     point: Point
@@ -136,7 +164,7 @@ class Solution:
         parts = zip(self.point.basis.scales, self.point.factors, strict=True)
         mean = self.point.basis.mean
         return BandFunctions(
-            tuple(side.features.expansion(R) for side, R in parts),
+            (tuple(side.features.expansion(R) for side, R in parts),),
             None if mean is None or self.point.z is None else mean.features.expansion(self.point.z),
         )
 

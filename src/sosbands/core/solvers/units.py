@@ -54,11 +54,16 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class Normalised:
-    """A band problem with outputs and features of size one."""
+    """A band problem with outputs and features of size one.
+
+    ``demands`` is what f must reach beside the targets themselves, of shape (sides, n): beside a
+    given mean, that is.
+    """
 
     problem: BandProblem
     t: float
     targets: Array
+    demands: Array
     mean_rows: Array | None
     mean_back: Coordinates
     bound: float
@@ -87,6 +92,7 @@ class Normalised:
             problem=problem,
             t=t,
             targets=problem.targets / t,
+            demands=problem.requirements(problem.targets) / (t * sided),
             mean_rows=mean_rows,
             mean_back=mean_back,
             bound=problem.mean_bound * mean_back.kappa**2 / t**2,
@@ -131,7 +137,7 @@ class Normalised:
 
     def fit(self, point: Point, residuals: Array, scales: Array) -> Fit:
         """Residuals and scales in the problem's own units."""
-        return Fit(point, residuals * self.t, scales * self.value)
+        return Fit.of(self.problem, point, residuals * self.t, scales * self.value)
 
 
 def _normalised(part: FeatureRows) -> tuple[Array, Coordinates]:

@@ -45,14 +45,14 @@ class WorkingSet:
     def all_rows(cls, units: Normalised, reduction: Reduction) -> WorkingSet:
         """Every row moves, from a uniform start of the size at which A would just cover them."""
         n = len(units.targets)
-        peak = float(np.max(units.targets**2 if units.problem.symmetric else np.abs(units.targets)))
-        peak, free, gammas = peak or 1.0, [], []
-        for side, sign in zip(units.scales, units.signs, strict=True):
+        peak = max(float(units.demands.max()), 0.0) or 1.0
+        free, gammas = [], []
+        for side, demands in zip(units.scales, units.demands, strict=True):
             tall = side.rows.shape[1] <= n
             gram = side.rows.T @ side.rows if tall else side.rows @ side.rows.T
             largest = float(np.linalg.eigvalsh(gram)[-1]) or 1.0
             size = (side.trace + 2 * side.ridge * peak) / largest + units.width_weight
-            free.append(_demanding(units, side.rows, sign))
+            free.append(_demanding(units, side.rows, demands))
             gammas.append(np.full(len(free[-1]), min(size, 0.5 * units.upper)))
         rows = RowRoles(tuple(free), (np.arange(0),) * len(free))
         gamma = np.concatenate(gammas)
@@ -71,8 +71,8 @@ class WorkingSet:
 
         μ is small: the path is taken up where the gap of the start belongs.
         """
-        sides = zip(units.scales, units.signs, strict=True)
-        free = tuple(_demanding(units, side.rows, sign) for side, sign in sides)
+        sides = zip(units.scales, units.demands, strict=True)
+        free = tuple(_demanding(units, side.rows, demands) for side, demands in sides)
         shares = np.concatenate([start.multipliers[side][rows] for side, rows in enumerate(free)])
         shares = shares / start.problem.multiplier_bound
         gamma = np.clip(shares, _OFF_BOUNDS, 1 - _OFF_BOUNDS) * units.upper
@@ -180,14 +180,13 @@ class WorkingSet:
         return max(200, size) if features <= _FEW_FEATURES else max(100, size // 3)
 
 
-def _demanding(units: Normalised, rows: Array, sign: float) -> Indices:
+def _demanding(units: Normalised, rows: Array, demands: Array) -> Indices:
     """All rows, but for those of a given mean that demand nothing: f ≥ 0 covers them anyway."""
     if units.mean_rows is not None:
         return np.arange(len(units.targets))
-    demand = sign * units.targets if sign else units.targets**2
-    if not np.any(demand > 0):  # the path needs a variable
+    if not np.any(demands > 0):  # the path needs a variable
         return np.array([np.argmax(np.einsum("ij,ij->i", rows, rows))])
-    return np.flatnonzero(demand > 0)
+    return np.flatnonzero(demands > 0)
 
 
 def _settled(gamma: Array, gain: Array, upper: float) -> tuple[Mask, Mask]:
