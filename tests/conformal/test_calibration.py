@@ -55,7 +55,8 @@ def test_larger_levels_give_larger_quantiles_and_nested_intervals(scores, seed):
     rng, m = np.random.default_rng(seed), len(scores)
     levels = tuple(np.sort(rng.uniform(0.01, 0.99, 6)).tolist())
     X, groups = rng.normal(size=(m, 2)), rng.integers(2, size=m)
-    band = IntervalFamily.between(X[:, 0], rng.random((m, 2)))
+    widths = rng.random((m, 2))
+    band = IntervalFamily(X[:, 0] - widths[:, 0], X[:, 0] + widths[:, 1], np.ones(m))
     for q in (
         SplitCalibration(scores).quantiles(levels)[None],
         SignedCalibration(scores).quantiles(levels)[None],

@@ -58,7 +58,9 @@ def test_a_calibration_is_added_in_one_place():
     assert "by 60 calibration rows: at least 90\xa0% of" in model.calibration_.promise(0.9)
     with pytest.raises(ValueError, match="takes its rows at once"):
         model.partial_conformalize(X, y)
-    with pytest.raises(ValueError, match="needs a symmetric band and a plain split"):
+    with pytest.raises(
+        ValueError, match="needs a predictive distribution, which LargestScore has not"
+    ):
         model.predict_quantiles(X, 0.5)
 
 

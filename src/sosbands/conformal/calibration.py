@@ -2,18 +2,32 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sosbands.conformal.families import IntervalFamily
+from sosbands.conformal.nested_family import NestedFamily
 from sosbands.conformal.ranks import ascending, row_shortage
 from sosbands.types import Array
 
+Family: TypeAlias = IntervalFamily | NestedFamily
+
 
 class CalibratedBand(Protocol):
-    """What a calibration needs of a band."""
+    """What a calibration needs of a band.
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.conformal import CalibratedBand
+    >>> from sosbands.datasets import case
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(60, random_state=0))
+    >>> band: CalibratedBand = model.band_
+    >>> band.typical_inputs.shape
+    (42, 1)
+    """
 
     @property
     def symmetric(self) -> bool:
@@ -34,22 +48,39 @@ class BandRows:
     Attributes
     ----------
     mean : array of shape (n,)
-    family : IntervalFamily
+    family : IntervalFamily or NestedFamily
         The nested intervals of the rows.
     local_inputs : array of shape (n, d)
         The inputs in units in which one bandwidth suits all columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.datasets import case
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(60, random_state=0))
+    >>> rows = model.band_.at(np.array([[0.0], [0.5]]))
+    >>> rows.mean.shape, rows.local_inputs.shape
+    ((2,), (2, 1))
     """
 
     band: CalibratedBand
     X: Any
     mean: Array
-    family: IntervalFamily
+    family: Family
     local_inputs: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """What users tell of rows beside X and y: a value for each, and the function if it was one."""
+    """What users tell of rows beside X and y: a value for each, and the function if it was one.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import Companion
+    >>> Companion(["a", "b", "c"])[:2].values
+    ['a', 'b']
+    """
 
     values: Any = None
     function: Callable[[Any], Any] | None = None
@@ -69,6 +100,13 @@ class Calibration:
     ----------
     scores : array of shape (m,)
         Ascending.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import Calibration, SplitCalibration
+    >>> calibration: Calibration = SplitCalibration([0.3, 0.1, 0.2])
+    >>> calibration.scores.tolist(), calibration.size
+    ([0.1, 0.2, 0.3], 3)
     """
 
     # How it is asked for: the value of `calibration=`, and the argument that tells its companion.
@@ -86,8 +124,9 @@ class Calibration:
     covered: ClassVar[str] = "from the same source"
     # In words, what must be told of new rows beside X.
     needs: str | None = None
-    # Quantiles of signed scores, if there are any.
-    distribution: "Calibration | None" = None
+    # Of the same rows, if a predictive distribution can be made of them: `quantiles_at` new rows,
+    # `counts_at` and `drawn_at` them.
+    distribution: Any = None
 
     def __init__(self, scores: ArrayLike, *beside: Any) -> None:
         (self.scores,) = ascending(scores)

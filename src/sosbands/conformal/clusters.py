@@ -22,6 +22,13 @@ class ClusteredCalibration(Calibration):
     ----------
     clusters : int array of shape (m,)
         The number of each row's cluster.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import ClusteredCalibration
+    >>> patients = ClusteredCalibration([0.1, 0.2, 0.3, 0.9], [0, 0, 0, 1])
+    >>> patients.size, patients.quantiles([0.5]).tolist()  # two patients, whatever their rows
+    (2, [0.9])
     """
 
     name: ClassVar = "split"

@@ -8,8 +8,6 @@ import numpy as np
 
 from sosbands.types import Array, Mask
 
-# The least width that a shift may be in proportion to, in units of typical ones.
-_LEAST_WIDTH = 1e-3
 # Numbers that differ by this fraction only are meant to be equal.
 ROUNDING = 16 * float(np.finfo(float).eps)
 
@@ -22,6 +20,16 @@ class IntervalFamily:
     ----------
     lower, upper, width : arrays of shape (n,)
         Finite, with width ≥ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.conformal import IntervalFamily
+    >>> family = IntervalFamily.around(np.array([10.0, 20.0]), np.array([1.0, 3.0]))
+    >>> family.scores(np.array([12.0, 17.0])).tolist()
+    [2.0, 1.0]
+    >>> family.intervals(np.array([2.0]))[:, :, 0].tolist()
+    [[8.0, 12.0], [14.0, 26.0]]
     """
 
     lower: Array
@@ -41,18 +49,13 @@ class IntervalFamily:
         """mean ± q·scale, the symmetric band: the scale is √f."""
         return cls(mean, mean, scale)
 
-    @classmethod
-    def between(
-        cls, mean: Array, scales: Array, *, power: float = 0.0, typical: float = 1.0
-    ) -> Self:
-        """[mean − scales[:, 0] − q·u, mean + scales[:, 1] + q·u], the two-sided band.
+    def __getitem__(self, rows: slice) -> Self:
+        return type(self)(self.lower[rows], self.upper[rows], self.width[rows])
 
-        u is (w/typical)^power, with w the mean of the two scales: power 0 shifts all bounds by the
-        same, power 1 in proportion to the width. Far smaller w than typical ones count as
-        typical/1000, lest single rows get infinite scores.
-        """
-        w = np.maximum(scales.mean(axis=1) / typical, _LEAST_WIDTH)
-        return cls(mean - scales[:, 0], mean + scales[:, 1], w**power)
+    @property
+    def centre(self) -> Array:
+        """What every interval holds, unless it is empty."""
+        return 0.5 * self.lower + 0.5 * self.upper
 
     def scores(self, y: Array) -> Array:
         """The smallest q whose interval holds y: max(lower − y, y − upper)/width.
@@ -69,14 +72,12 @@ class IntervalFamily:
         return q
 
     def signed_scores(self, y: Array) -> Array:
-        """(y − mean)/width of a symmetric band, with 0/0 = 0, up to rounding, and x/0 = ±∞."""
+        """The scores of a symmetric band with the sign of y − mean."""
         if np.any(self.lower != self.upper):
-            raise ValueError("signed scores need a symmetric band, got a two-sided one: use scores")
-        with np.errstate(over="ignore"):
-            residual = y - self.lower
-            equal = np.abs(residual) <= self.rounding
-            beyond = np.where(equal, 0.0, np.copysign(np.inf, residual))
-            return _ratio(residual, self.width, beyond)
+            raise ValueError(
+                "signed scores need intervals around one number, got some between two: use scores"
+            )
+        return np.where(y < self.lower, -1.0, 1.0) * self.scores(y)
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q of shape (k,) or (n, k), shape (n, 2, k).
@@ -84,13 +85,23 @@ class IntervalFamily:
         They are (−∞, ∞) for q = +∞ whatever the width, and the midpoint where q is so negative that
         the bounds cross.
         """
-        lower, upper, width = (part[:, None] for part in (self.lower, self.upper, self.width))
-        q = np.broadcast_to(q, (len(width), np.shape(q)[-1]))
-        middle = 0.5 * lower + 0.5 * upper
-        with np.errstate(over="ignore", invalid="ignore"):
-            step = np.where(np.isinf(q), q, q * width + self.rounding[:, None])
-            ends = np.minimum(lower - step, middle), np.maximum(upper + step, middle)
+        q = np.broadcast_to(q, (len(self.width), np.shape(q)[-1]))
+        middle = self.centre[:, None]
+        ends = np.minimum(self.end(q, 0), middle), np.maximum(self.end(q, 1), middle)
         return np.stack(ends, axis=1)
+
+    def end(self, q: Array, side: int) -> Array:
+        """Lower (0) or upper (1) ends for q of shape (n, k), that may cross; infinite if q is."""
+        start = self.upper if side else self.lower
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = np.where(np.isinf(q), q, q * self.width[:, None] + self.rounding[:, None])
+            end: Array = start[:, None] + (2 * side - 1) * step
+        return end
+
+    def points(self, q: Array) -> Array:
+        """The outputs of a symmetric band with these signed scores, of shape (n, k)."""
+        with np.errstate(over="ignore"):
+            return self.lower[:, None] + q * self.width[:, None]
 
     def quantiles(self, levels: Sequence[float], q: Array) -> Array:
         """mean + q·width of a symmetric band for q of shape (k,), shape (n, k).

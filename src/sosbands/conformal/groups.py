@@ -15,7 +15,14 @@ Groups: TypeAlias = NDArray[np.object_]
 
 
 def named(groups: Iterable[Hashable]) -> Groups:
-    """An object array: joining numbers and strings in any other would rename groups."""
+    """An object array: joining numbers and strings in any other would rename groups.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import named
+    >>> named(["a", 1]).tolist()
+    ['a', 1]
+    """
     names = list(groups)
     try:
         missing = any(_is_missing(name) for name in set(names))
@@ -42,6 +49,13 @@ class GroupCalibration(Calibration):
         The name of each row's group: any hashable values.
     by_group : dict
         The calibration of each group.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import GroupCalibration
+    >>> sites = GroupCalibration([0.1, 0.2, 3.0, 4.0], ["quiet", "quiet", "noisy", "noisy"])
+    >>> sites.quantiles([0.5], ["noisy", "quiet", "new"]).ravel().tolist()
+    [4.0, 0.2, inf]
     """
 
     takes: ClassVar = "groups"

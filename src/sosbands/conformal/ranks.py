@@ -13,12 +13,23 @@ from sosbands.types import Array, Indices
 
 # Sums of weights that reach a level but for rounding do reach it, as the exact ranks do.
 SLACK = 1e-12
+NOTHING_TO_DRAW = (
+    "no calibration row has a finite score, so that there is nothing to draw from: calibrate with "
+    "other rows"
+)
 
 
 def checked_levels(
     levels: Any, *, name: str = "confidence_level"
 ) -> tuple[tuple[float, ...], bool]:
-    """The levels, each in (0, 1), and whether one number was given rather than a sequence."""
+    """The levels, each in (0, 1), and whether one number was given rather than a sequence.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import checked_levels
+    >>> checked_levels(0.9), checked_levels([0.8, 0.9])
+    (((0.9,), True), ((0.8, 0.9), False))
+    """
     scalar = np.ndim(levels) == 0
     if isinstance(levels, np.ndarray) and scalar:
         levels = levels[()]
@@ -30,12 +41,26 @@ def checked_levels(
 
 
 def order_rank(level: float, m: int) -> int:
-    """k = ⌈level·(m + 1)⌉ with the level read as the decimal it prints as: 0.9·10 is 9."""
+    """k = ⌈level·(m + 1)⌉ with the level read as the decimal it prints as: 0.9·10 is 9.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import order_rank
+    >>> order_rank(0.9, 9), order_rank(0.9, 99)
+    (9, 90)
+    """
     return math.ceil(exact_level(level) * (m + 1))
 
 
 def rows_needed(level: float) -> int:
-    """⌈1/α⌉ − 1, α = 1 − level: the smallest m whose rank is at most m."""
+    """⌈1/α⌉ − 1, α = 1 − level: the smallest m whose rank is at most m.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import rows_needed
+    >>> rows_needed(0.9), rows_needed(0.99)
+    (9, 99)
+    """
     return math.ceil(1 / (1 - exact_level(level))) - 1
 
 
@@ -43,6 +68,18 @@ def row_shortage(levels: Sequence[float], rows: int) -> int | None:
     """The rows that the largest level needs; None if there are as many."""
     needed = max(rows_needed(level) for level in levels)
     return needed if rows < needed else None
+
+
+def quantile_rank(level: float, m: int) -> int:
+    """⌊p(m + 1)⌋ for p < 0.5 and ⌈p(m + 1)⌉ for p ≥ 0.5, from 0 to m + 1: away from the median."""
+    exact = exact_level(level) * (m + 1)
+    return math.floor(exact) if 2 * exact < m + 1 else math.ceil(exact)
+
+
+def quantile_shortage(levels: Sequence[float], rows: int) -> int | None:
+    """The rows that finite quantiles of all levels need; None if there are as many."""
+    outer = [float(max(exact_level(p), 1 - exact_level(p))) for p in levels]
+    return row_shortage(outer, rows)
 
 
 def exact_level(level: float) -> Fraction:

@@ -1,6 +1,5 @@
 """One threshold for all rows, and a predictive distribution: split conformal prediction."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -9,18 +8,26 @@ from numpy.typing import ArrayLike
 
 from sosbands.conformal.calibration import BandRows, Calibration, Companion
 from sosbands.conformal.ranks import (
+    NOTHING_TO_DRAW,
     ascending,
     checked_levels,
-    exact_level,
     order_rank,
     picked,
-    row_shortage,
+    quantile_rank,
+    quantile_shortage,
 )
-from sosbands.types import Array
+from sosbands.types import Array, Indices
 
 
 class SignedCalibration(Calibration):
-    """Quantiles of signed scores: a predictive distribution of Y, calibrated at every level."""
+    """Quantiles of signed scores: a predictive distribution of Y, calibrated at every level.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import SignedCalibration
+    >>> SignedCalibration([-2.0, -1.0, 0.0, 1.0, 2.0]).quantiles([0.2, 0.5, 0.8]).tolist()
+    [-2.0, 0.0, 2.0]
+    """
 
     def __init__(self, scores: ArrayLike) -> None:
         (self.scores,) = ascending(scores, signed=True)
@@ -34,15 +41,27 @@ class SignedCalibration(Calibration):
         m = len(self.scores)
         scores = np.concatenate([[-np.inf], self.scores, [np.inf]])
         given, _ = checked_levels(levels, name="levels")
-        exact = [exact_level(level) * (m + 1) for level in given]
-        ranks = [math.floor(k) if 2 * k < m + 1 else math.ceil(k) for k in exact]
-        quantiles: Array = scores[np.minimum(ranks, m + 1)]
+        quantiles: Array = scores[[quantile_rank(level, m) for level in given]]
         return quantiles
 
     def shortage(self, levels: Sequence[float]) -> int | None:
         """The rows that finite quantiles of all levels need; None if they are there."""
-        outer = [float(max(exact_level(p), 1 - exact_level(p))) for p in levels]
-        return row_shortage(outer, len(self.scores))
+        return quantile_shortage(levels, len(self.scores))
+
+    def quantiles_at(self, rows: BandRows, levels: Sequence[float]) -> Array:
+        """Quantiles of Y at new rows, shape (n, len(levels))."""
+        return rows.family.quantiles(levels, self.quantiles(levels))
+
+    def counts_at(self, rows: BandRows, y: Array) -> Indices:
+        """How many calibration rows have a score of at most that of y."""
+        return np.searchsorted(self.scores, rows.family.signed_scores(y), side="right")
+
+    def drawn_at(self, rows: BandRows, shares: Array) -> Array:
+        """Outputs with the scores of calibration rows, drawn by uniform numbers, shape (n, k)."""
+        finite = self.scores[np.isfinite(self.scores)]
+        if not len(finite):
+            raise ValueError(NOTHING_TO_DRAW)
+        return rows.family.points(finite[(shares * len(finite)).astype(np.intp)])
 
 
 class SplitCalibration(Calibration):
@@ -51,7 +70,13 @@ class SplitCalibration(Calibration):
     Attributes
     ----------
     distribution : SignedCalibration or None
-        Of the same rows, if the band is symmetric.
+        Of the same rows, if their intervals have a centre.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import SplitCalibration
+    >>> SplitCalibration(range(1, 10)).quantiles([0.8, 0.9, 0.95]).tolist()
+    [8.0, 9.0, inf]
     """
 
     name: ClassVar = "split"
@@ -63,9 +88,8 @@ class SplitCalibration(Calibration):
 
     @classmethod
     def of(cls, rows: BandRows, y: Array, companion: Companion, seed: int) -> Self:
-        """With signed scores, if the band has them."""
-        scores, symmetric = rows.family.scores(y), rows.band.symmetric
-        return cls(scores, SignedCalibration(rows.family.signed_scores(y)) if symmetric else None)
+        """With signed scores."""
+        return cls(rows.family.scores(y), SignedCalibration(rows.family.signed_scores(y)))
 
     def with_rows(self, rows: BandRows, y: Array, companion: Companion) -> Self:
         """Signed scores as well, if there are some."""

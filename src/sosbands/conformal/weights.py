@@ -31,6 +31,13 @@ class WeightedCalibration(Calibration):
         dQ/dP at each row, up to a factor: new rows come from Q, these from P.
     ratio : callable or None
         X ↦ the weights of its rows, if it is known.
+
+    Examples
+    --------
+    >>> from sosbands.conformal import WeightedCalibration
+    >>> shifted = WeightedCalibration([1.0, 2.0, 3.0], [1.0, 1.0, 10.0])
+    >>> shifted.quantiles([0.5], [1.0]).tolist()  # the third row counts ten times
+    [[3.0]]
     """
 
     takes: ClassVar = "weights"
