@@ -15,13 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal.registry import calibration_named, calibration_of_rows
 from sosbands.core.solvers import Certificate
-from sosbands.learning.fitting import (
-    Fitted,
-    learn_all,
-    learn_by_folds,
-    learn_split,
-    status_notes,
-)
+from sosbands.explanation import WidthExplanation
+from sosbands.learning.fitting import Fitted, learn_all, learn_by_folds, learn_split, status_notes
 from sosbands.learning.folds import numbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
@@ -40,7 +35,7 @@ _FROZEN = (
 )
 
 
-class BandRegressor(BandPredictions, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Adaptive prediction intervals with guaranteed coverage: a kernel sum-of-squares band.
 
     `fit` holds part of the rows back, learns a mean m(x) and a scale f(x) = φ(x)ᵀAφ(x), A ⪰ 0, from

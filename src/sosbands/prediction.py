@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import Companion, checked_levels
+from sosbands.core.checks import check_count
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.tables import frame_like, is_frame, row_blocks
-from sosbands.learning.validation import new_rows
+from sosbands.learning.validation import labelled_rows, new_rows
 from sosbands.types import Array
 
 
@@ -35,8 +36,8 @@ class BandPredictions:
         ----------
         X : array-like of shape (n, d)
         return_std : bool
-            Also return √f, or (f_low + f_up)/2 for a two-sided band: one number per row that is
-            larger where the mean is less certain, not calibrated.
+            Also return √f, or half the width of the outermost band of two sides: one number per
+            row that is larger where the mean is less certain, not calibrated.
 
         Returns
         -------
@@ -50,7 +51,10 @@ class BandPredictions:
         return mean, scale if scale.ndim == 1 else scale.mean(axis=1)
 
     def predict_scale(self, X: Any) -> Array:
-        """√f of shape (n,), or f_low and f_up of shape (n, 2) for a two-sided band."""
+        """√f of shape (n,), or how far the outermost learned band of two sides reaches, (n, 2).
+
+        The latter are distances from the band's centre, which may leave the mean; not calibrated.
+        """
         check_is_fitted(self)
         return self.band_.mean_and_scale(new_rows(self, X))[1]
 
@@ -118,10 +122,11 @@ class BandPredictions:
         return frame_like(X, table, names) if is_frame(X) else table
 
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
-        """Quantiles of a conformal predictive distribution: m + √f · (quantile of signed scores).
+        """Quantiles of a conformal predictive distribution: outputs at quantiles of signed scores.
 
-        Quantiles below one half are rounded down in rank and the others up, so that the interval
-        between those of p and 1 − p holds y with probability at least 1 − 2p.
+        Quantiles below one half are rounded down in rank and the others up, so that with
+        ``calibration="split"`` the interval between those of p and 1 − p holds y with probability
+        at least 1 − 2p. `predict_interval` is calibrated apart, and differs a little from it.
 
         Parameters
         ----------
@@ -135,27 +140,77 @@ class BandPredictions:
         """
         check_is_fitted(self)
         levels, scalar = checked_levels(quantiles, name="quantiles")
-        self._check_calibrated("predict_quantiles")
-        distribution = self.calibration_.distribution
-        if distribution is None:
-            raise ValueError(
-                "predict_quantiles needs a symmetric band and a plain split calibration, got "
-                f"symmetric_={self.symmetric_} and {type(self.calibration_).__name__}: fit with "
-                'band=KernelBand(symmetric=True) and calibration="split"'
-            )
+        distribution = self._distribution("predict_quantiles")
         X = new_rows(self, X)
         for note in distribution.notes(levels, Companion()):
             warnings.warn(note, stacklevel=2)
-        found = self.band_.at(X).family.quantiles(levels, distribution.quantiles(levels))
-        out = self._clipped(found)
+        out = np.empty((X.shape[0], len(levels)))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            out[rows] = distribution.quantiles_at(at, levels)
+        out = self._clipped(out)
         return out[:, 0] if scalar else out
+
+    def predict_cdf(self, X: Any, y: ArrayLike) -> Array:
+        """The predictive distribution at y: the share of calibration rows that score no more.
+
+        With k of m rows, the conformal bounds of P(Y ≤ y) are k/(m + 1) and (k + 1)/(m + 1), and
+        k/m is between them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            An output for each row.
+
+        Returns
+        -------
+        array of shape (n,)
+            k/m, which grows with y from 0 to 1.
+        """
+        check_is_fitted(self)
+        distribution = self._distribution("predict_cdf")
+        X, y = labelled_rows(self, X, y, reset=False)
+        out = np.empty(len(y))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            out[rows] = distribution.counts_at(at, y[rows]) / distribution.size
+        low = -np.inf if self.y_min is None else self.y_min
+        high = np.inf if self.y_max is None else self.y_max
+        return np.where(y < low, 0.0, np.where(y >= high, 1.0, out))
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Outputs drawn from the predictive distribution of each row.
+
+        Each draw takes the score of a calibration row, among those that are finite.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        n_samples : int
+            Draws for each row, independent of each other.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        array of shape (n, n_samples)
+        """
+        check_is_fitted(self)
+        distribution = self._distribution("sample")
+        check_count("n_samples", n_samples)
+        X = new_rows(self, X)
+        shares = check_random_state(random_state).uniform(size=(X.shape[0], n_samples))
+        for rows in row_blocks(X):
+            at = self.band_.at(_safe_indexing(X, rows))
+            shares[rows] = distribution.drawn_at(at, shares[rows])
+        return self._clipped(shares)
 
     def extrapolation(self, X: Any) -> Array:
         """How far each row is from the pre-training rows, in [0, 1): near 1, the model guesses.
 
-        1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows, in
-        units of twice the distance to the nearest neighbour that 5 % of those rows exceed among
-        themselves; rows that are the same but for a jitter count as one there.
+        1 − exp(−d²/2), with d the distance to the nearest of at most 5000 pre-training rows. The
+        unit of d is twice the distance to the nearest neighbour that 95 % of these rows stay
+        below; rows that are the same but for a jitter count as one.
         """
         check_is_fitted(self)
         X = new_rows(self, X)
@@ -187,6 +242,17 @@ class BandPredictions:
                 f"{method} needs calibration rows: call conformalize(X_cal, y_cal) first, "
                 'or fit with calibration="split"'
             )
+
+    def _distribution(self, method: str) -> Any:
+        """The predictive distribution that the calibration has."""
+        self._check_calibrated(method)
+        if self.calibration_.distribution is None:
+            raise ValueError(
+                f"{method} needs a predictive distribution, which "
+                f"{type(self.calibration_).__name__} has not: calibrate with one threshold for all "
+                'rows, calibration="split" or "cv+" without groups or weights'
+            )
+        return self.calibration_.distribution
 
     def _clipped(self, values: Array) -> Array:
         low = -np.inf if self.y_min is None else self.y_min

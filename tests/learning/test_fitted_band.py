@@ -52,15 +52,20 @@ def test_the_way_of_a_row_step_by_step(estimator, symmetric):
     encoded = band.encoding.encoded(new)
     mean = band.mean_model(new, encoded.B)
     seen = band.scale_inputs(encoded, mean)
-    scale = band.functions.scale(seen.Z)
+    spread = band.functions.spread(seen.Z)
     if band.second_opinion is not None:
-        scale = band.second_opinion.averaged(seen.guess, scale)
+        spread = band.second_opinion.averaged(seen.guess, spread)
     distance = band.extrapolation.distance(encoded.B)
     wider = 1 + 0.7 * 2 * ((1 + distance**2) ** 0.25 - 1)
-    expected = (scale.T * wider).T * band.unit * band.outputs.scale
+    expected = (spread.T * wider).T * band.unit * band.outputs.scale
     assert_array_equal(band.mean(new), mean)
     assert_array_equal(band.mean_and_scale(new)[0], mean)
-    assert_allclose(band.mean_and_scale(new)[1], expected)
+    assert_allclose(band.mean_and_scale(new)[1], expected if symmetric else expected[:, -1])
+    if not symmetric:
+        family = band.at(new).family
+        assert_allclose(family.widths, expected)
+        centre = mean + band.residual_size * band.functions.mean.sums(seen.Z)
+        assert_allclose(family.centre, centre)
     assert band.symmetric is symmetric
     assert (band.second_opinion is None) is (estimator is None)
 
@@ -74,7 +79,7 @@ def test_a_joint_mean_is_that_of_the_solved_band_in_the_units_of_the_output(pred
     preliminary = band.mean_model(new, new)
     seen = band.scale_inputs(Encoded.of(new), preliminary)
     assert seen.Z.shape[1] == 2 + (prediction_weight > 0)
-    expected = band.outputs.undo(band.functions.joint_mean.sums(seen.Z))
+    expected = band.outputs.undo(band.functions.mean.sums(seen.Z))
     assert_allclose(band.mean(new), expected)
     assert_array_equal(band.mean_and_scale(new)[0], band.mean(new))
     assert np.any(band.mean(new) != preliminary)
@@ -190,6 +195,7 @@ def test_nothing_of_training_stays_that_prediction_does_not_need():
         "mean_model",
         "scale_inputs",
         "functions",
+        "joint",
         "second_opinion",
         "outputs",
         "unit",

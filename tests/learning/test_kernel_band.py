@@ -133,7 +133,7 @@ def test_a_matern_kernel_is_tuned_and_calibrated_like_any_other():
     assert model.tuning_.chosen.lengthscale == model.lengthscale_
     assert model.certificate_.gap <= 1e-4
     assert np.all(np.isfinite(model.predict_interval(X)))
-    assert "Matern" in repr(model.band_.functions.scales[0].kernel)
+    assert "Matern" in repr(model.band_.functions.levels[0][0].kernel)
 
 
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])

@@ -77,7 +77,8 @@ def learned_columns(
         elif column.kind == "number" and not np.all(np.isnan(column.values)):
             encoding = NumberEncoding.learn(column.values)
         made.append((encoding, encoding.encode(column.values)))
-    return made, _notices(unique, [one.name for one in table if _numbers_rows(one, len(table))])
+    numbered = [one.name for one in table if one.kind == "number" and numbers_rows(one.values)]
+    return made, _notices(unique, numbered if len(table) > 1 else [])
 
 
 def _few_levels(counts: Sequence[dict[Any, int]], least: int, n_columns: int) -> int:
@@ -90,13 +91,10 @@ def _few_levels(counts: Sequence[dict[Any, int]], least: int, n_columns: int) ->
     return 2
 
 
-def _numbers_rows(column: Column, n_columns: int) -> bool:
-    """Whether a column beside others holds the numbers of rows."""
-    values = column.values
-    if column.kind != "number" or n_columns < 2 or len(values) < _NUMBERED_ROWS:
-        return False
-    if not np.array_equal(values, np.round(values)):  # nor is NaN a number of a row
-        return False
+def numbers_rows(values: Array) -> bool:
+    """Whether numbers are those of rows: whole, all different, and without wide gaps."""
+    if len(values) < _NUMBERED_ROWS or not np.array_equal(values, np.round(values)):
+        return False  # nor is NaN the number of a row
     steps = np.diff(np.sort(values))
     return bool(steps.min() > 0 and len(values) >= _DENSE * (steps.sum() + 1))
 

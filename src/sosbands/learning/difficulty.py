@@ -100,15 +100,15 @@ class SecondOpinion:
     excess: float
 
     @classmethod
-    def of(cls, difficulty: Difficulty, guess: Array, scale: Array) -> SecondOpinion:
-        """From the guess at some training rows, and the scale there."""
-        ratio = _log_ratio(difficulty.units.undo(guess), scale)
+    def of(cls, difficulty: Difficulty, guess: Array, spread: Array) -> SecondOpinion:
+        """From the guess at some training rows, and the scale or the widths there."""
+        ratio = _log_ratio(difficulty.units.undo(guess), spread)
         return cls(difficulty.units, float(np.median(ratio)))
 
-    def averaged(self, guess: Array, scale: Array) -> Array:
-        """The geometric mean of scale and guess; two sides keep their ratio."""
-        factor = np.exp(0.5 * (_log_ratio(self.units.undo(guess), scale) - self.excess))
-        averaged: Array = (scale.T * factor).T
+    def averaged(self, guess: Array, spread: Array) -> Array:
+        """The geometric mean of scale and guess; levels and sides keep their ratios."""
+        factor = np.exp(0.5 * (_log_ratio(self.units.undo(guess), spread) - self.excess))
+        averaged: Array = (spread.T * factor).T
         return averaged
 
 
@@ -116,6 +116,6 @@ def _squared(roots: Array) -> Array:
     return np.maximum(roots, 0.0) ** 2
 
 
-def _log_ratio(log_guess: Array, scale: Array) -> Array:
-    width = scale if scale.ndim == 1 else scale.mean(axis=1)
+def _log_ratio(log_guess: Array, spread: Array) -> Array:
+    width = spread if spread.ndim == 1 else spread[:, -1].mean(axis=1)
     return np.asarray(log_guess - np.log(np.maximum(width, _TINY)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.conformal import BandRows, IntervalFamily
+from sosbands.conformal import BandRows, Family, IntervalFamily, NestedFamily
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.threads import few_threads
 from sosbands.learning.difficulty import SecondOpinion
@@ -37,7 +37,9 @@ class FittedBand:
     scale_inputs : ScaleInputs
         What the scale sees of a row.
     functions : BandFunctions
-        The scale, and perhaps a joint mean, in standardised units.
+        The bands, in standardised units, with a joint mean or what their centre differs by from m.
+    joint : bool
+        Whether the mean is learned together with the band.
     second_opinion : SecondOpinion or None
         What the scale is averaged with.
     outputs : Affine
@@ -52,12 +54,22 @@ class FittedBand:
         How much wider the distance from the pre-training rows makes the band.
     shift_power : float
         How much the calibrating shift of a two-sided band follows its width.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.datasets import case
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(60, random_state=0))
+    >>> model.band_.mean(np.array([[0.0], [0.5]])).shape, model.band_.symmetric
+    ((2,), True)
     """
 
     encoding: BandInputs
     mean_model: Mean
     scale_inputs: ScaleInputs
     functions: BandFunctions
+    joint: bool
     second_opinion: SecondOpinion | None
     outputs: Affine
     unit: float
@@ -80,25 +92,27 @@ class FittedBand:
         """m at the rows of X, in the units of y."""
         with few_threads(X.shape[0]):
             encoded = self.encoding.encoded(X)
-            if self.functions.joint_mean is None:
+            if not self.joint:
                 return self.mean_model(X, encoded.B)
             return self._joint_mean(self._seen(X, encoded).Z)
 
     def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
-        """m and √f, or m and (f_low, f_up), in the units of y; wider far from the data."""
+        """m, and √f or the widths of the outermost band, (low, up), in the units of y."""
         with few_threads(X.shape[0]):
-            return self._mean_and_scale(X, self.encoding.encoded(X))
+            mean, _, spread = self._located(X, self.encoding.encoded(X))
+        return mean, spread if self.symmetric else spread[:, -1]
 
     def at(self, X: Any) -> BandRows:
         """The nested intervals at the rows of X, before calibration, and where the rows are."""
         with few_threads(X.shape[0]):
             encoded = self.encoding.encoded(X)
-            mean, scale = self._mean_and_scale(X, encoded)
+            mean, centre, spread = self._located(X, encoded)
+        family: Family
         if self.symmetric:
-            family = IntervalFamily.around(mean, scale)
+            family = IntervalFamily.around(mean, spread)
         else:
             typical = self.residual_size
-            family = IntervalFamily.between(mean, scale, power=self.shift_power, typical=typical)
+            family = NestedFamily.of(centre, spread, power=self.shift_power, typical=typical)
         return BandRows(self, X, mean, family, self.inputs(encoded.B))
 
     def distance(self, X: Any) -> Array:
@@ -115,23 +129,26 @@ class FittedBand:
         """Inputs of some pre-training rows, in the units of `BandRows.local_inputs`."""
         return self.extrapolation.rows[:_TYPICAL_ROWS, self.inputs.columns]
 
-    def _mean_and_scale(self, X: Any, encoded: Encoded) -> tuple[Array, Array]:
-        if self.functions.joint_mean is None:
-            mean = self.mean_model(X, encoded.B)
-            seen = self.scale_inputs(encoded, mean)
-        else:
+    def _located(self, X: Any, encoded: Encoded) -> tuple[Array, Array, Array]:
+        """Mean, centre of the bands, and √f or their widths; wider far from the data."""
+        if self.joint:
             seen = self._seen(X, encoded)
-            mean = self._joint_mean(seen.Z)
-        scale = self.functions.scale(seen.Z)
+            mean = centre = self._joint_mean(seen.Z)
+        else:
+            mean = centre = self.mean_model(X, encoded.B)
+            seen = self.scale_inputs(encoded, mean)
+            if self.functions.mean is not None:
+                centre = mean + self.residual_size * self.functions.mean.sums(seen.Z)
+        spread = self.functions.spread(seen.Z)
         if self.second_opinion is not None and seen.guess is not None:
-            scale = self.second_opinion.averaged(seen.guess, scale)
-        scale = scale * self.residual_size
+            spread = self.second_opinion.averaged(seen.guess, spread)
+        spread = spread * self.residual_size
         if not self.caution:
-            return mean, scale
+            return mean, centre, spread
         # Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
         distance = self._distance(encoded)
         wider = 1 + self.caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
-        return mean, (scale.T * wider).T
+        return mean, centre, (spread.T * wider).T
 
     def _seen(self, X: Any, encoded: Encoded) -> Seen:
         """What a joint scale sees: the preliminary prediction, too, if it counts."""
@@ -139,5 +156,5 @@ class FittedBand:
         return self.scale_inputs(encoded, self.mean_model(X, encoded.B) if sees else None)
 
     def _joint_mean(self, Z: Array) -> Array:
-        joint: Any = self.functions.joint_mean
+        joint: Any = self.functions.mean
         return self.outputs.undo(joint.sums(Z))

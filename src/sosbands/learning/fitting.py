@@ -40,10 +40,17 @@ class Fitted:
 
 
 def learn_all(
-    learner: BandLearner, X: Any, y: Array, groups: Indices | None, told: FitParameters
+    learner: BandLearner,
+    X: Any,
+    y: Array,
+    groups: Indices | None,
+    told: FitParameters,
+    *,
+    folds: Folds | None = None,
+    mean: OutOfSample | None = None,
 ) -> Fitted:
-    """All rows train, and none calibrates."""
-    learned = _learned(learner, X, y, groups, told)
+    """All rows train, and none calibrates; the mean may be known, and the folds it left out."""
+    learned = _learned(learner, X, y, groups, told, folds=folds, mean=mean)
     return Fitted(learned, None, len(y), [learned.solution.certificate])
 
 
@@ -62,8 +69,9 @@ def learn_split(
     kept = None if groups is None else groups[train]
     learned = _learned(learner, _safe_indexing(X, train), y[train], kept, told.take(train))
     companion = Companion() if groups is None else Companion(groups[rest])
-    rows = learned.band.at(_safe_indexing(X, rest))
-    calibration = kind.of(rows, y[rest], companion, learner.seed)
+    with learner.progress.phase("calibration"):
+        rows = learned.band.at(_safe_indexing(X, rest))
+        calibration = kind.of(rows, y[rest], companion, learner.seed)
     return Fitted(learned, calibration, len(train), [learned.solution.certificate])
 
 

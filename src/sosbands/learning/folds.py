@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
@@ -15,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 from sosbands.conformal import named
-from sosbands.types import Array, Folds, Indices
+from sosbands.types import Array, Folds, Indices, Mask
 
 
 def calibration_rows(n: int, size: float | int, *, name: str = "calibration_size") -> int:
@@ -50,19 +51,37 @@ def calibration_split(
     name: str = "calibration_size",
 ) -> tuple[Indices, Indices]:
     """Pre-training and calibration rows: at random, by whole groups, or the last in time."""
-    count = calibration_rows(n, size, name=name)
+    held = held_back(n, size, cv=cv, groups=groups, seed=seed, name=name)
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def held_back(
+    n: int,
+    size: float | int,
+    *,
+    cv: Any,
+    groups: Indices | None,
+    seed: int,
+    name: str = "calibration_size",
+) -> Mask:
+    """Which of n rows calibrate."""
+    count, held = calibration_rows(n, size, name=name), np.zeros(n, dtype=bool)
     if isinstance(cv, TimeSeriesSplit):
         if groups is not None:
             raise ValueError("groups and TimeSeriesSplit contradict each other: give one of them")
-        return np.arange(n - count), np.arange(n - count, n)
-    if groups is not None:
+        held[n - count :] = True
+    elif groups is not None:
         _check_groups(groups)
         splitter = GroupShuffleSplit(1, test_size=count / n, random_state=seed)
-        train, held_out = next(splitter.split(np.zeros(n), groups=groups))
+        train, test = next(splitter.split(np.zeros(n), groups=groups))
         _check_training_rows(len(train), n, size, name)
-        return np.sort(train), np.sort(held_out)
-    order = np.random.default_rng(seed).permutation(n)
-    return np.sort(order[count:]), np.sort(order[:count])
+        held[test] = True
+    else:
+        # As `permutation(n)`, in half the memory unless there are billions of rows.
+        order = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+        np.random.default_rng(seed).shuffle(order)
+        held[order[:count]] = True
+    return held
 
 
 def cross_fitting_folds(X: Any, y: Array, *, cv: Any, groups: Indices | None, seed: int) -> Folds:
@@ -96,6 +115,21 @@ def _splitter(cv: Any, n: int, groups: Indices | None, seed: int) -> Any:
     if groups is None:
         return KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
     return GroupKFold(min(int(cv), _check_groups(groups)))
+
+
+def folds_of_rows(n: int, *, cv: Any, groups: Indices | None, seed: int) -> NDArray[np.int16]:
+    """The fold that holds out each of n rows, with two bytes for a row.
+
+    The folds must be a number: then each trains with all rows that it does not hold out.
+    """
+    if not isinstance(cv, Integral):
+        raise ValueError(
+            f"cv must be a number of folds for a mean that is trained on collections, got {cv!r}"
+        )
+    numbers = np.empty(n, dtype=np.int16)
+    for number, (_, test) in enumerate(_splitter(cv, n, groups, seed).split(numbers, None, groups)):
+        numbers[test] = number
+    return numbers
 
 
 def fold_numbers(folds: Folds, n: int) -> Indices:

@@ -55,6 +55,15 @@ class GaussianProcess:
         φ and z with m(x) = ⟨z, φ(x)⟩.
     leave_one_out : array of shape (n,)
         mᵢ(xᵢ), with mᵢ the mean given all rows but i.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.learning.gaussian_process import fit_gaussian_process
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> process = fit_gaussian_process(X, np.sin(6 * X[:, 0]), random_state=0)
+    >>> process.leave_one_out.shape, process.nugget < 0.1
+    ((30,), True)
     """
 
     kernel: Gaussian
@@ -110,6 +119,15 @@ def fit_gaussian_process(
         Largest error of k(xᵢ, xᵢ) that features may leave; from 2000 rows on a thousandth of η.
     random_state : int, numpy.random.Generator or None
         Chooses the rows of the search if there are more than 150.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.learning.gaussian_process import fit_gaussian_process
+    >>> X = np.linspace(0, 1, 30)[:, None]
+    >>> process = fit_gaussian_process(X, np.sin(6 * X[:, 0]), lengthscale=0.3)
+    >>> process.kernel.lengthscale
+    0.3
     """
     X, y, v = _checked(X, y, noise_shape)
     scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large

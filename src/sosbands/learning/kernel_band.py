@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from sosbands.core.checks import checked_coverages
 from sosbands.learning.parameters import (
     check_choice,
     check_count,
@@ -22,7 +23,6 @@ _CHOICES = {
 _AUTOMATIC = (
     "mean_weight",
     "width_weight",
-    "training_coverage",
     "prediction_weight",
     "caution",
     "shift_power",
@@ -68,9 +68,15 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         from 10 on, by the out-of-fold interval score.
     trace_penalty, ridge_penalty : float
         λ₁ and λ₂.
-    training_coverage : "auto" or float
+    training_coverage : "auto", float or tuple of float
         τ in (0, 1]: the share of the rows that f aims to cover before calibration. 1.0 is the
-        paper's hard band. It is not the confidence level. "auto": 0.8, or 0.9 if not symmetric.
+        paper's hard band. It is not the confidence level. Several, increasing, make nested bands of
+        two sides, one for each; the calibrated intervals of any level go through them. "auto": 0.8,
+        or (0.2, 0.5, 0.9) if not symmetric.
+    centre_penalty : "auto", float or None
+        Bands of two sides go around m + δ, about the median of y, so that intervals of low levels
+        need not hold the mean; this is the penalty of ‖δ‖². None: around m. "auto": 1500/n² for n
+        rows if there are several levels, else None.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     prediction_weight : "auto" or float
@@ -95,7 +101,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         The band is learned from at most so many rows, a random part if there are more; the mean,
         unless it is learned jointly, the calibration and every prediction use all. None: no limit.
     max_rank : int or None
-        Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/8, but 35 to 125 (no
+        Largest number of features of kᶠ, and of kᵐ of a joint mean. None: n/8, but 35 to 80 (no
         limit if not standardised).
     solver : {"newton", "accelerated", "sdp"} or Solver
         Solves the band problem.
@@ -125,6 +131,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         trace_penalty: float = 1.0,
         ridge_penalty: float = 1.0,
         training_coverage: Any = "auto",
+        centre_penalty: Any = "auto",
         offset: float = 1.0,
         prediction_weight: Any = "auto",
         difficulty: Any = "auto",
@@ -148,6 +155,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         self.trace_penalty = trace_penalty
         self.ridge_penalty = ridge_penalty
         self.training_coverage = training_coverage
+        self.centre_penalty = centre_penalty
         self.offset = offset
         self.prediction_weight = prediction_weight
         self.difficulty = difficulty
@@ -170,6 +178,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
             "mean_weight": 0.0,
             "width_weight": 10.0,
             "training_coverage": 1.0,
+            "centre_penalty": None,
             "offset": 0.0,
             "prediction_weight": 0.0,
             "difficulty": None,
@@ -190,6 +199,9 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         check_lengthscale("lengthscale", self.lengthscale, ("hsic",))
         for name in _AUTOMATIC:
             check_number(name, getattr(self, name), automatic=True)
+        if self.centre_penalty is not None:
+            check_number("centre_penalty", self.centre_penalty, positive=True, automatic=True)
+        self._check_coverage()
         if self.shift_power != "auto" and self.shift_power > 1:
             raise ValueError(f'shift_power must be "auto" or from 0 to 1, got {self.shift_power!r}')
         for name in ("trace_penalty", "ridge_penalty", "offset"):
@@ -201,4 +213,16 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         if not (guessed or self.difficulty is None or hasattr(self.difficulty, "fit")):
             raise ValueError(
                 f'difficulty must be "auto", None or a regressor, got {self.difficulty!r}'
+            )
+
+    def _check_coverage(self) -> None:
+        """One number, or increasing ones for two sides."""
+        if not isinstance(self.training_coverage, (tuple, list)):
+            check_number("training_coverage", self.training_coverage, automatic=True)
+            return
+        checked_coverages(self.training_coverage)
+        if self.symmetric is True and len(self.training_coverage) > 1:
+            raise ValueError(
+                f"training_coverage={self.training_coverage!r} asks for nested bands, which have "
+                "two sides: set symmetric=False, or one number"
             )

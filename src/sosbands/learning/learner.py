@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from sosbands.core.solvers import Solution
+from sosbands.core.nested import NestedSolution
 from sosbands.core.threads import few_threads
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
@@ -62,14 +62,14 @@ class Learned:
     Attributes
     ----------
     band : FittedBand
-    solution : Solution
+    solution : NestedSolution
     tuning : Tuning or None
     n_outliers : int
         Rows that were left out.
     """
 
     band: FittedBand
-    solution: Solution
+    solution: NestedSolution
     tuning: Tuning | None
     n_outliers: int
 
@@ -182,13 +182,14 @@ class BandLearner:
         opinion = None
         if sees.difficulty is not None and guess is not None:
             some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
-            scale = solution.scale(scale_rows.Z[some])
-            opinion = SecondOpinion.of(sees.difficulty, guess[some], scale)
+            spread = solution.functions.spread(scale_rows.Z[some])
+            opinion = SecondOpinion.of(sees.difficulty, guess[some], spread)
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
             scale_inputs=sees,
             functions=solution.functions,
+            joint=self.rules.joint,
             second_opinion=opinion,
             outputs=leftover.outputs,
             unit=leftover.unit,
@@ -304,7 +305,9 @@ class BandLearner:
         )
         return sees, scale_rows, seen.guess
 
-    def _solve(self, rows: ScaleRows, tuning: Tuning | None) -> tuple[Solution, Tuning | None]:
+    def _solve(
+        self, rows: ScaleRows, tuning: Tuning | None
+    ) -> tuple[NestedSolution, Tuning | None]:
         """Tune on a sample of the rows, unless that is known, and solve on all of them."""
         rules, (n, d) = rows.rules, rows.Z.shape
         if tuning is None:
@@ -321,8 +324,12 @@ class BandLearner:
             lengthscale, symmetric = chosen.lengthscale, chosen.symmetric
             factor = chosen.width_factor
         with self.progress.phase("band", 1):
-            problem = rows.problem(lengthscale, symmetric=symmetric, factor=factor)
-            solution = rules.solver(self.band.tol).solve(problem)
+            solution = rows.solved(
+                lengthscale,
+                symmetric=symmetric,
+                factor=factor,
+                solver=rules.solver(self.band.tol),
+            )
             self.progress.step()
         return solution, tuning
 

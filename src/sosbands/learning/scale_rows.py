@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from sosbands.core.kernels import Gaussian
+from sosbands.core.nested import NestedSolution, solve_nested
 from sosbands.core.problem import BandProblem
+from sosbands.core.solvers import Solver
 from sosbands.learning.folds import renumbered
 from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
 from sosbands.learning.likelihood_search import plain
@@ -102,6 +104,16 @@ class ScaleRows:
             row_weights=self.row_weights,
             **mean,
         )
+
+    def solved(
+        self, lengthscale: Lengthscale, *, symmetric: bool, factor: float, solver: Solver
+    ) -> NestedSolution:
+        """The bands of all levels with this kernel and b."""
+        problem = self.problem(lengthscale, symmetric=symmetric, factor=factor)
+        if symmetric or not problem.soft:
+            return NestedSolution((solver.solve(problem),))
+        levels, λ = self.rules.levels(symmetric=False), self.rules.centre_penalty(len(self.Z))
+        return solve_nested(problem, levels, solver, centre_penalty=λ)
 
     def _mean_kernel(self, process: GaussianProcess) -> Gaussian:
         """kᵐ, which sees the inputs but not the prediction."""

@@ -62,6 +62,20 @@ def tune_score(
     criterion : {"hsic", "distance_correlation", "mutual_information"}
     max_evaluations : int
         Settings to try; a line on standard error counts them if `verbose`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process import GaussianProcessRegressor
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> from sosbands import tune_score
+    >>> X = np.random.default_rng(0).uniform(size=(40, 1))
+    >>> process = GaussianProcessRegressor(RBF(0.3), alpha=0.1, optimizer=None)
+    >>> found = tune_score(
+    ...     process, X, np.sin(6 * X[:, 0]), {"alpha": (0.01, 1.0)}, max_evaluations=4
+    ... )
+    >>> 0.01 <= found.best_params["alpha"] <= 1.0
+    True
     """
     limits = _checked_bounds(bounds)
     check_choice("criterion", criterion, get_args(Criterion))

@@ -71,6 +71,14 @@ class Tuning:
     """The whole search: every trial in order, and the chosen one.
 
     What is chosen is an average of candidates, and its figures are their averages.
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.datasets import case
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(100, random_state=0))
+    >>> model.tuning_.criterion, int(model.tuning_.to_frame()["chosen"].sum())
+    ('hsic', 1)
     """
 
     trials: tuple[Trial, ...]

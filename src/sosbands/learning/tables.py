@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from sosbands.quoting import quoted
-from sosbands.types import Array
+from sosbands.types import Array, Indices
 
 # "empty" is a column without a value, whose kind nobody can tell.
 ColumnKind: TypeAlias = Literal["number", "text", "date", "empty"]
@@ -53,6 +53,17 @@ def frame_like(X: Any, table: Array, names: Sequence[str]) -> Any:
     """A table as a frame of the library of X, and with its index if frames of it have one."""
     made = nw.from_numpy(table, schema=list(names), backend=nw.get_native_namespace(X)).to_native()
     return made.set_axis(X.index, axis=0) if hasattr(made, "set_axis") else made
+
+
+def mixed_rows(X: Any, places: Indices) -> Any:
+    """A table of the kind of X, whose column j holds the cells of X at the rows places[:, j]."""
+    if not is_frame(X):
+        cells = np.asarray(X)
+        return cells[places, np.arange(cells.shape[1])]
+    frame = _named(X)
+    columns = {name: frame[name][places[:, j]] for j, name in enumerate(frame.columns)}
+    made = nw.from_dict(columns).to_native()
+    return made.set_axis(X.columns, axis=1) if hasattr(made, "set_axis") else made
 
 
 def row_blocks(X: Any) -> Iterator[slice]:

@@ -38,14 +38,18 @@ def check_limits(low: Any, high: Any) -> None:
 def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
     """Rows that train or calibrate: their outputs are within y_min and y_max."""
     X, outputs = labelled_rows(estimator, X, y, reset=reset)
+    check_outputs_within(estimator, float(outputs.min()), float(outputs.max()))
+    return X, outputs
+
+
+def check_outputs_within(estimator: Any, lowest: float, highest: float) -> None:
+    """Raise an error if outputs go beyond y_min and y_max: intervals, clipped, never hold them."""
     low, high = estimator.y_min, estimator.y_max
-    # Intervals are clipped at the limits, so that outputs beyond them would never be held.
-    if (low is not None and outputs.min() < low) or (high is not None and outputs.max() > high):
+    if (low is not None and lowest < low) or (high is not None and highest > high):
         raise ValueError(
-            f"y goes from {outputs.min():g} to {outputs.max():g}, beyond y_min={low!r} and "
+            f"y goes from {lowest:g} to {highest:g}, beyond y_min={low!r} and "
             f"y_max={high!r}: correct the limits, or the data"
         )
-    return X, outputs
 
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, Array]:
