@@ -299,7 +299,7 @@ def own_loss(y, prediction):
 @pytest.mark.parametrize("kind", ["LGBMRegressor", "XGBRegressor", "CatBoostRegressor"])
 def test_commands_around_a_booster_are_quiet_and_ask_for_trust(kind, tmp_path, monkeypatch, capfd):
     library = {"L": "lightgbm", "X": "xgboost", "C": "catboost"}[kind[0]]
-    X.fillna(0).assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
+    X.assign(y=Y).to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
@@ -309,7 +309,7 @@ def test_commands_around_a_booster_are_quiet_and_ask_for_trust(kind, tmp_path, m
 
     fit = run(*f"fit t.csv --target y --out m.skops --estimator {library}.{kind}".split())
     assert fit.exit_code == 0, fit.output
-    assert fit.stderr == ""
+    assert library not in fit.stderr.lower()  # only phases of the fit
     assert f"around {kind}" in fit.stdout
     assert f"--trust {library}" in run("info", "m.skops").stdout
     for command in ("predict", "evaluate"):
@@ -318,7 +318,7 @@ def test_commands_around_a_booster_are_quiet_and_ask_for_trust(kind, tmp_path, m
         assert refused.stderr.endswith(f"trust whoever made the file, give --trust {library}\n")
         done = run(command, "m.skops", "t.csv", "--trust", library)
         assert done.exit_code == 0, done.output
-        assert done.stderr == ""
+        assert library not in done.stderr.lower()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.skops", "t.csv"]
 
 
