@@ -25,16 +25,18 @@ def sosbands():
 
 @pytest.fixture(scope="session")
 def refused(sosbands):
-    """Run a command that must fail with one sentence on standard error; returns the sentence."""
+    """Run a command that must fail; returns the message, which ends standard error."""
 
     def run(*arguments, code=1, **settings):
         result = sosbands(*arguments, **settings)
         assert result.exit_code == code, result.output
         assert result.stdout == ""
-        *_, last = result.stderr.splitlines()
-        assert last.startswith("Error: ")
-        assert code != 1 or result.stderr.count("\n") == 1
-        return last
+        before, error, message = result.stderr.rpartition("Error: ")
+        assert error, result.stderr
+        assert "Traceback" not in before
+        _, *others = message.splitlines()
+        assert all(line.startswith("  - ") for line in others)
+        return message.rstrip("\n")
 
     return run
 

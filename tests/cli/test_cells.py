@@ -7,12 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sosbands.cli.cells import all_numbers, categories, number, numbers
+from sosbands.cli.cells import all_numbers, categories, is_missing, number
+from sosbands.cli.column_judging import wrong_cell
+from sosbands.cli.column_kinds import Numbers
 from sosbands.cli.table_file import CsvFormat, TableError
 
 
 def column(*cells, dtype=object):
     return pd.Series(cells, dtype=dtype, name="x")
+
+
+def numbers(cells, form):
+    values, wrong = Numbers().read(cells, form)
+    if wrong:
+        raise wrong_cell(cells, Numbers(), wrong, may_differ=True)
+    return values
 
 
 @pytest.mark.parametrize(
@@ -49,7 +58,7 @@ def test_numbers_are_read_as_the_format_says():
     [
         *["two", "20_01", "inf", "-Infinity", "1e999", "1;2", "1\0", "\0001", "1\x1f", "0x10"],
         *["١٢٣", "１２", "²", "1 000", "1\u00a0000", "–5", "5-", "(5)", "$5", "5%", "1,5", "+-5"],
-        *["1e", "e5", ".", "-", "1.2.3", "1e5.5", "1d5", "1L", "--1", "1 2", "1\n2", "½", "٫5"],
+        *["1e", "e5", ".", "1.2.3", "1e5.5", "1d5", "1L", "--1", "1 2", "1\n2", "½", "٫5"],
     ],
 )
 def test_what_is_no_number_is_refused_with_its_row(cell):
@@ -83,29 +92,28 @@ def test_a_number_is_read_as_it_is_written(decimal, thousands, cell, value):
 
 
 @pytest.mark.parametrize(
-    ("decimal", "thousands", "cell", "advice"),
+    ("decimal", "thousands", "cell", "others", "advice"),
     [
-        (",", ".", "01.01.2023", "make a number of the date"),
-        (",", ".", "12.34.567", "correct it"),
-        (",", ".", "1234.567", "followed by three digits"),
-        (",", ".", "4.82", "followed by three digits"),
-        (",", ".", "0.123", "followed by three digits"),
-        (",", ".", "1,234.567", "followed by three digits"),
-        (",", ".", "1.234,567.8", "followed by three digits"),
-        (",", "", "4.829", "the decimal mark is ',', so say what the points are, --thousands ."),
-        (",", "", "4.82", "the decimal mark is ','"),
-        (".", ",", "1,23", "followed by three digits"),
-        (".", ",", "1,2345", "followed by three digits"),
-        (".", ",", ",234", "followed by three digits"),
-        (".", "", "1,234", "say what the commas are, --thousands , or --decimal ,"),
-        (".", "", "1 000", "say what is between thousands, --thousands ' '"),
-        (".", "", "5%", "write it with the digits 0 to 9"),
+        (",", ".", "4.82", ["829"], "say how the numbers are written, --decimal '\\.'"),
+        (",", "", "4.829", ["2,5"], "written, --decimal ',' --thousands '.'"),
+        (".", ",", "1,23", ["5"], "written, --decimal ','"),
+        (".", "", "1,234", ["5"], "written, --decimal ','"),
+        (".", "", "1 000", ["5"], "written, --thousands ' '"),
     ],
 )
-def test_a_number_written_otherwise_is_refused_with_advice(decimal, thousands, cell, advice):
+def test_marks_are_advised_that_read_all_cells(decimal, thousands, cell, others, advice):
     form = CsvFormat(decimal=decimal, thousands=thousands)
-    with pytest.raises(TableError, match=re.escape(f"got {cell!r} in row 2: ") + f".*{advice}"):
-        numbers(column("829", cell, "2"), form)
+    with pytest.raises(TableError, match=re.escape(f"got {cell!r} in row 1") + f".*{advice}"):
+        numbers(column(cell, *others), form)
+
+
+@pytest.mark.parametrize("cell", ["01.01.2023", "12.34.567", "1,234.567", "0.123", "5%", "(5)"])
+def test_no_marks_are_advised_where_none_reads_all_cells(cell):
+    form = CsvFormat(decimal=",", thousands=".")
+    with pytest.raises(TableError) as caught:
+        numbers(column("1.234,5", cell), form)
+    assert "--decimal" not in str(caught.value)
+    assert "--na-values" in str(caught.value)
 
 
 @pytest.mark.parametrize("form", [CsvFormat(), CsvFormat(decimal=",")])
@@ -140,7 +148,7 @@ def test_numbers_of_a_typed_column_are_not_read_as_text():
 def test_a_huge_cell_is_shortened_in_the_message():
     with pytest.raises(TableError) as caught:
         numbers(column("x" * 10**6).rename("c" * 10**6), CsvFormat())
-    assert len(str(caught.value)) < 300
+    assert len(str(caught.value)) < 500
 
 
 def test_an_infinite_number_of_a_typed_column_is_refused():
@@ -148,9 +156,20 @@ def test_an_infinite_number_of_a_typed_column_is_refused():
         numbers(column(np.inf, -np.inf, 0.0, dtype=float), CsvFormat())
 
 
-def test_a_number_with_commas_comes_with_the_advice_to_name_them():
-    with pytest.raises(TableError, match="--thousands , or --decimal ,"):
-        numbers(column("1", "1,234"), CsvFormat())
+@pytest.mark.parametrize(
+    "cell", ["", " ", "NA", "NaN", "null", "?", "-", " – ", "None", "n/a", "#DIV/0!", "gone"]
+)
+def test_nothing_is_spelled_in_many_ways(cell):
+    form = CsvFormat(na_values=("gone", "-999"))
+    assert is_missing(cell, form)
+    assert np.isnan(numbers(column("1", cell), form)[1])
+    assert categories(column("1", cell), form).tolist() == ["1", None]
+
+
+def test_a_number_can_stand_for_nothing_if_it_is_named_so():
+    form = CsvFormat(na_values=("-999",))
+    for cells in (["1", "-999", "-99"], ["1", " -999", "-99"]):
+        assert np.array_equal(numbers(column(*cells), form), [1, np.nan, -99], equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +182,10 @@ def test_a_number_with_commas_comes_with_the_advice_to_name_them():
     ],
 )
 def test_categories_have_the_same_names_however_they_are_stored(cells):
-    assert categories(cells).tolist() == ["1", "a", None, None]
+    assert categories(cells, CsvFormat()).tolist() == ["1", "a", None, None]
 
 
 def test_whole_numbers_are_categories_without_a_point():
-    assert categories(column(1.0, 2000000.0, 0.5, dtype=float)).tolist() == ["1", "2000000", "0.5"]
-    assert categories(column(1, 2, dtype=int)).tolist() == ["1", "2"]
+    found = categories(column(1.0, 2000000.0, 0.5, dtype=float), CsvFormat())
+    assert found.tolist() == ["1", "2000000", "0.5"]
+    assert categories(column(1, 2, dtype=int), CsvFormat()).tolist() == ["1", "2"]

@@ -1,6 +1,8 @@
 import json
+import re
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +10,9 @@ from sosbands import load
 from sosbands.cli import commands
 from sosbands.evaluation import evaluate
 from sosbands.persistence import describe
+from tests.cli.conftest import rows
 
-NAMES = ["demo", "fit", "predict", "evaluate", "report", "compare", "info"]
+NAMES = ["demo", "fit", "predict", "evaluate", "report", "calibrate", "compare", "info"]
 
 
 def test_help_lists_every_command_in_the_order_of_use(sosbands):
@@ -29,6 +32,18 @@ def test_every_command_explains_itself_and_shows_an_example(name, sosbands):
         assert option.param_type_name == "argument" or option.help
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_on_the_page_about_commands(name):
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("| `--")]
+    for option in commands.commands[name].params:
+        for spelled in (*option.opts, *option.secondary_opts):
+            if spelled.startswith("--"):
+                where = [line for line in lines if re.search(rf"`{spelled}[ `]", line)]
+                assert where, spelled
+                assert any(re.search(rf"\b{name}\b|\ball\b", line.split("|")[2]) for line in where)
+
+
 def test_the_examples_work_one_after_the_other(sosbands, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in NAMES:
@@ -42,6 +57,7 @@ def test_the_examples_work_one_after_the_other(sosbands, tmp_path, monkeypatch):
         "demo.png",
         "demo_new.csv",
         "intervals.csv",
+        "newer.skops",
         "report.html",
     ]
 
@@ -66,8 +82,8 @@ def test_an_evaluation_is_that_of_the_library(sosbands, folder, model):
     from sosbands.cli.table_file import TableFile
     from sosbands.cli.table_rows import read_labelled
 
-    columns = load_model(str(model), ()).columns
-    rows = read_labelled(TableFile(str(folder / "new.csv")), columns, drop_missing=False)
+    stored = load_model(str(model), ())
+    rows = read_labelled(TableFile(str(folder / "new.csv")), stored.columns, stored.form)
     expected = evaluate(load(model), rows.X, rows.y, confidence_level=0.8)
     assert json.loads(shown.stdout) == json.loads(json.dumps(expected.to_dict()))
 
@@ -89,11 +105,20 @@ def test_a_report_is_a_page(sosbands, folder, model, tmp_path):
     assert "Colours &amp; all" in out.read_text()
 
 
-def test_a_report_without_plotly_names_the_extra(refused, folder, model, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+def test_a_report_without_jinja2_names_the_extra(refused, folder, model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     out = tmp_path / "page.html"
     assert "sosbands[report]" in refused("report", model, folder / "new.csv", "--out", out)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_evaluation_warns_of_unseen_categories_as_a_prediction_does(sosbands, model, tmp_path):
+    table = rows(120, 2)
+    table.loc[3, "colour"] = "pink"
+    table.to_csv(tmp_path / "new.csv", index=False)
+    said = "Warning: column 'colour' has categories that training had not, such as 'pink'\n"
+    for command in ("predict", "evaluate"):
+        assert said in sosbands(command, model, tmp_path / "new.csv").stderr
 
 
 def test_info_tells_what_the_model_was_trained_on(sosbands, model):
@@ -111,6 +136,29 @@ def test_a_comparison_on_one_row_asks_for_more(refused, tmp_path):
     (tmp_path / "one.csv").write_text("x,y\n1,2\n")
     said = refused("compare", tmp_path / "one.csv", "--target", "y")
     assert said.endswith("leave 0 of 1: give more rows")
+
+
+def test_a_comparison_says_what_it_cannot_compute(sosbands, folder, tmp_path):
+    arguments = ("compare", folder / "train.csv", "--target", "y")
+    arguments += ("--estimator", "sklearn.linear_model.Ridge", "--level", "0.99")
+    shown = sosbands(*arguments).stdout
+    assert "nan" not in shown
+    assert (
+        "The gap is not computed: 100 different rows must judge, a quarter of all rows does."
+        in shown
+    )
+    assert "Some intervals are infinite: too few rows calibrate for a level of 0.99." in shown
+
+
+def test_a_comparison_takes_gaps_and_dates(sosbands, tmp_path):
+    table = rows(160, 2)
+    table.loc[::9, "x"] = None
+    table["day"] = [f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}" for i in range(160)]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = ("compare", tmp_path / "t.csv", "--target", "y", "--json")
+    done = sosbands(*arguments, "--estimator", "sklearn.linear_model.Ridge")
+    assert done.exit_code == 0, done.output
+    assert "split conformal, Ridge" in json.loads(done.stdout)
 
 
 def test_a_comparison_puts_the_best_score_first(sosbands, folder):

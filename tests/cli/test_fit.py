@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 
 import numpy as np
@@ -6,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sosbands import BandRegressor, KernelBand, KernelMean, load
+from sosbands.cli.known_files import KnownFile
 from sosbands.persistence import describe
 from tests.cli.conftest import KERNEL_MEAN
 
@@ -46,7 +48,7 @@ def table(folder):
 
 
 def facts(shown):
-    return {line[:13].strip(): line[13:] for line in shown.stdout.splitlines()}
+    return dict(re.split("  +", line, maxsplit=1) for line in shown.stdout.splitlines())
 
 
 def test_the_summary_counts_rows_and_judges_on_those_held_out(fit, table):
@@ -95,7 +97,7 @@ def test_a_kernel_mean_shares_the_encoding_of_the_band(fit, table):
     shown, model = fit(table)
     assert "band around KernelMean, split" in facts(shown)["model"]
     assert isinstance(model.estimator_, KernelMean)
-    assert model.estimator_.n_features_in_ == 4
+    assert model.estimator_.n_features_in_ == 3  # two of them tell three colours apart
 
 
 @pytest.mark.parametrize("path", ["sklearn.linear_model.Ridge", "sklearn.linear_model:Ridge"])
@@ -128,19 +130,32 @@ def test_rows_of_a_group_are_held_out_together_and_the_group_is_no_input(fit, ta
     assert facts(shown)["rows"].startswith("160: ")
 
 
-def test_rows_with_missing_values_are_left_out_if_asked(fails, fit, table):
+def test_rows_without_a_target_are_left_out_and_those_without_inputs_if_asked(fit, table):
     table.loc[[3, 4], "x"] = np.nan
     table.loc[4, "colour"] = None
     table.loc[7, "y"] = np.nan
-    assert "missing values in 'x' (2), 'colour' (1), 'y' (1)" in fails(table)
+    shown, _ = fit(table)
+    assert facts(shown)["rows"].startswith("159: ")
+    assert facts(shown)["rows"].endswith("; 1 with no y left out; missing inputs in 2")
     shown, _ = fit(table, "--drop-missing")
-    assert facts(shown)["rows"].endswith("; 3 with missing values left out")
     assert facts(shown)["rows"].startswith("157: ")
+    assert facts(shown)["rows"].endswith("1 with no y left out; 2 with missing inputs left out")
+
+
+def test_missing_inputs_are_treated_as_in_python(fit, table):
+    table.loc[::7, "x"] = np.nan
+    table.loc[::5, "colour"] = None
+    _, model = fit(table, "--test-size", "0", "--symmetric")
+    X = table[["x", "colour"]]
+    twin = BandRegressor(KernelMean(), band=KernelBand(symmetric=True), random_state=0)
+    expected = twin.set_params(estimator__random_state=0).fit(X, table["y"]).predict_interval(X)
+    np.testing.assert_array_equal(model.predict_interval(X), expected)
 
 
 def test_a_table_of_missing_values_alone_is_refused(fails):
     said = fails("x,z,y\n1,,1\n,1,2\n", "--drop-missing")
-    assert "every row of" in said
+    assert "no row of" in said
+    assert "2 have missing inputs: leave columns out with --drop" in said
 
 
 @pytest.mark.parametrize(
@@ -149,21 +164,23 @@ def test_a_table_of_missing_values_alone_is_refused(fails):
         ("", "is empty"),
         ("x,y\n", "no rows"),
         ("x,x,y\n1,2,3\n", "several columns named 'x'"),
-        ("x;y\n1;2\n", "name the separator"),
         ("x,z\n1,2\n", "has no column 'y'"),
-        ("x,y\n1,a\n2,b\n", "column 'y' must hold finite numbers, got 'a' in line 2 and 1 more"),
+        ("x,y\n1,a\n2,b\n", "the target 'y' holds no numbers"),
+        ("x,y\n1,1\n2,2\n1,b\n", "column 'y' must hold finite numbers, got 'b' in line 4"),
         ("x,y\n1,2\n2,3\n", "10"),
-        (",x,y\n0,1,2\n1,3,4\n", "a column has no name"),
+        (",x,y\na,1,2\na,3,4\n", "column 1 has no name"),
     ],
 )
 def test_a_table_that_cannot_train_is_refused(fails, text, sentence):
     assert sentence in fails(text)
 
 
-def test_dates_between_points_are_no_numbers(fails):
-    text = "x;y\n01.01.2023;1\n02.01.2023;2\n"
-    said = fails(text, "--sep", ";", "--decimal", ",", "--thousands", ".")
-    assert "column 'x' holds dates, such as '01.01.2023' in line 2: " in said
+def test_dates_are_inputs(fit, table):
+    days = pd.Timestamp("2023-01-01") + pd.to_timedelta(table.pop("x") * 100, unit="D").dt.ceil("D")
+    shown, model = fit(table.assign(day=days.dt.strftime("%d.%m.%Y")))
+    assert facts(shown)["columns"] == "1 of dates, 1 of categories: colour (3)"
+    twin = table[["colour"]].assign(day=days)
+    assert np.isfinite(model.predict(twin)).all()
 
 
 def test_a_foreign_message_is_cut(fails, table, monkeypatch):
@@ -176,20 +193,27 @@ def test_a_foreign_message_is_cut(fails, table, monkeypatch):
     assert said.endswith("…")
 
 
-def test_a_column_of_identifiers_is_refused_and_can_be_dropped(fails, fit, table):
-    table["id"] = [f"k{i}" for i in range(160)]
-    assert "'id' has 160 categories in 160 rows, like an identifier" in fails(table)
-    assert "'id' has 60 categories in 60 rows, like an identifier" in fails(table[:60])
-    assert "id" not in fit(table, "--drop", "id")[1].feature_names_in_
-    assert "id" in fit(table[:60], "--max-categories", "60")[1].feature_names_in_
+def test_identifiers_are_left_out_and_listed(fit, table):
+    table["name"] = [f"k{i}" for i in range(160)]
+    table["row"] = np.arange(160)
+    shown, model = fit(table)
+    assert facts(shown)["left out"] == (
+        "name (another text in nearly every row); row (numbers the rows)"
+    )
+    assert list(model.feature_names_in_) == ["x", "colour"]
+    shown, model = fit(table, "--keep", "row")
+    assert list(model.feature_names_in_) == ["x", "colour", "row"]
 
 
 def test_a_european_table_is_read_as_it_is_written(sosbands, table, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
     out = tmp_path / "m.skops"
     arguments = ("fit", tmp_path / "t.csv", "--target", "y", "--out", out, *KERNEL_MEAN)
-    assert sosbands(*arguments, "--sep", ";", "--decimal", ",").exit_code == 0
-    assert describe(out)["metadata"]["command_line"]["columns"]["inputs"] == ["x", "colour"]
+    for options in ((), ("--sep", ";", "--decimal", ","), ("--thousands", ".")):
+        assert sosbands(*arguments, *options).exit_code == 0
+        known = describe(out)["metadata"]["command_line"]
+        assert known["columns"]["inputs"]["x"] == {"kind": "numbers", "unit": ""}
+        assert known["cells"]["decimal"] == ","
 
 
 def test_a_parquet_table_gives_the_same_model_as_its_csv_file(fit, sosbands, table, tmp_path):
@@ -205,8 +229,7 @@ def test_a_parquet_table_gives_the_same_model_as_its_csv_file(fit, sosbands, tab
 
 def test_too_few_calibration_rows_are_said_in_one_line(fit, table):
     shown, _ = fit(table[:20], "--level", "0.95")
-    assert shown.stderr.startswith("Warning: a level of 0.95 needs at least 19 calibration rows")
-    assert shown.stderr.count("\n") == 1
+    assert shown.stderr.count("Warning: a level of 0.95 needs at least 19 calibration rows") == 1
     assert facts(shown)["mean width"].startswith("inf")
 
 
@@ -259,3 +282,92 @@ def test_a_foreign_estimator_must_be_trusted_by_name(
     assert "give --trust own_models.Own" in refused("predict", model, folder / "new.csv")
     del sys.modules["own_models"]  # as in a process of its own
     assert sosbands("predict", model, folder / "new.csv", *trust).exit_code == 0
+
+
+def test_an_output_that_is_a_folder_is_said_before_the_work(refused, folder, tmp_path):
+    said = refused("fit", folder / "train.csv", "--target", "y", "--out", tmp_path, code=2)
+    assert "is a folder" in said
+
+
+def test_the_first_line_comes_before_anything_is_read(sosbands, refused, tmp_path, folder):
+    (tmp_path / "t.csv").write_text("x,y\n")
+    out = tmp_path / "m.skops"
+    assert refused("fit", tmp_path / "t.csv", "--target", "y", "--out", out)
+    shown = sosbands("fit", folder / "train.csv", "--target", "y", "--out", out, *KERNEL_MEAN)
+    lines = shown.stderr.splitlines()
+    assert lines[0] == f"reading {folder / 'train.csv'}"
+    assert "learning from 128 rows; inputs: 2" in lines
+    phases = [
+        "reading",
+        "preparing",
+        "learning",
+        "mean",
+        "tuning",
+        "band",
+        "calibration",
+        "judging",
+    ]
+    assert list(dict.fromkeys(line.split()[0] for line in lines)) == phases
+
+
+@pytest.fixture
+def judged_on(monkeypatch):
+    """The rows that a page is written about, in place of the page."""
+    rows = []
+
+    def write(model, X, y, path, *, target, source, held_out, **_):
+        assert (target, source) == ("y", "t.csv")
+        assert held_out == "32 rows that were held out of the fit, which the model has not seen"
+        rows.append((X, y))
+
+    monkeypatch.setattr("sosbands.cli.reporting.write_report", write)
+    return rows
+
+
+def test_rows_held_out_are_remembered_by_the_model(fit, sosbands, table, tmp_path, judged_on):
+    page = tmp_path / "page.html"
+    shown, _ = fit(table, "--report", page)
+    assert facts(shown)["report"] == str(page)
+    stored, data = tmp_path / "m.skops", tmp_path / "t.csv"
+    judged = sosbands("evaluate", stored, data, "--json")
+    assert "of it, the 32 rows it has not seen count" in judged.stderr
+    found = json.loads(judged.stdout)
+    assert found["n_rows"] == 32
+    assert facts(shown)["coverage"].startswith(f"{found['coverage']:.3f} ")
+    assert sosbands("report", stored, data, "--out", page).exit_code == 0
+    (first, y), (again, y_again) = judged_on
+    pd.testing.assert_frame_equal(first, again)
+    assert np.array_equal(y, y_again)
+    table.iloc[::-1].to_csv(data, index=False)
+    changed = json.loads(sosbands("evaluate", stored, data, "--json").stdout)
+    assert changed["n_rows"] == len(table)
+
+
+def test_a_model_that_has_seen_all_rows_is_not_judged_on_them(fit, refused, table, tmp_path):
+    fit(table, "--test-size", "0")
+    said = refused("evaluate", tmp_path / "m.skops", tmp_path / "t.csv")
+    assert "the model has seen every row of" in said
+
+
+def test_rows_held_out_are_those_that_did_not_train(fit, table, tmp_path):
+    """The slow twin: a model fitted to all other rows in Python is the same."""
+    _, model = fit(table, "--symmetric")
+    (known,) = describe(tmp_path / "m.skops")["metadata"]["command_line"]["files"]
+    held_out = KnownFile.from_dict(known).held_out
+    assert held_out.sum() == 32
+    rest = table[~held_out]
+    twin = BandRegressor(
+        KernelMean(random_state=0), band=KernelBand(symmetric=True), random_state=0
+    ).fit(rest[["x", "colour"]], rest["y"])
+    X = table[["x", "colour"]]
+    np.testing.assert_array_equal(model.predict_interval(X), twin.predict_interval(X))
+
+
+def test_a_report_needs_rows_held_out_and_its_extra_before_the_work(
+    refused, folder, tmp_path, monkeypatch
+):
+    arguments = ("fit", folder / "train.csv", "--target", "y", "--out", tmp_path / "m.skops")
+    arguments += ("--report", tmp_path / "p.html")
+    assert "--test-size" in refused(*arguments, "--test-size", "0", code=2)
+    monkeypatch.setattr("sosbands.cli.training_commands.find_spec", lambda name: None)
+    assert 'pip install "sosbands[report]"' in refused(*arguments)

@@ -1,148 +1,186 @@
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sosbands.cli.cells import numbers, numbers_and_others, plain_numbers
-from sosbands.cli.table_columns import Columns
-from sosbands.cli.table_file import CsvFormat, TableError, TableFile
+from sosbands.cli.cells import numbers_and_others, plain_numbers
+from sosbands.cli.column_kinds import Dates, Names, Numbers, Times, kind_from_dict
+from sosbands.cli.table_columns import Choice, Columns
+from sosbands.cli.table_file import CsvFormat, Problems, TableError, TableFile
 
 FORM = CsvFormat()
 FILE = TableFile("t.csv")
+ROWS = 24
 
 
-def columns(**settings):
+def judge(extra=None, form=FORM, **settings):
+    """The columns of a small table with further ones, and those left out."""
     given = {
-        "x": ["1", "2", "3"],
-        "colour": ["red", "blue", "red"],
-        "y": ["1", "2", "3"],
+        "x": [f"{i}.5" for i in range(ROWS)],
+        "colour": ["red", "blue"] * (ROWS // 2),
+        "y": [f"{i}" for i in range(ROWS)],
     }
-    table = pd.DataFrame({**given, **settings.pop("extra", {})}, dtype=object)
-    return Columns.of(table, "y", FILE, **settings)
+    cells = {name: list(np.resize(column, ROWS)) for name, column in (extra or {}).items()}
+    table = pd.DataFrame({**given, **cells}, dtype=object)
+    problems = Problems()
+    found = Choice("y", **settings).columns(table, FILE, form, problems)
+    problems.raised(FILE)
+    return found
+
+
+def kind_of(cells, **settings):
+    """What a column of these cells is; why, if it is left out."""
+    columns, left_out = judge({"extra": np.array(cells, dtype=object)}, **settings)
+    return columns.inputs.get("extra") or left_out["extra"]
 
 
 def test_text_is_taken_for_categories_and_numbers_for_numbers():
-    found = columns()
-    assert found.inputs == ("x", "colour")
-    assert found.categories == {"colour": ("blue", "red")}
+    columns, left_out = judge()
+    assert columns.inputs == {"x": Numbers(), "colour": Names(2, ("blue", "red"))}
+    assert columns.target == "y"
+    assert not left_out
 
 
-def test_booleans_are_numbers():
-    assert "b" not in columns(extra={"b": ["true", "false", ""]}).categories
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["true", "false", ""], Numbers()),
+        (["2024-01-31", "2024-02-01", ""], Dates()),
+        (["13/2/24", "3/4/2024 10:00"], Dates(day_first=True)),
+        (["2/13/24", "3/4/2024 10:00"], Dates(day_first=False)),
+        (["20141013T000000", "20150101T000000"], Dates()),
+        (["2020-01-05", "05.01.2020", "Jan 7, 2020", "8 Mar 2020", "?"], Dates()),
+        (["10:30", "9:15 pm", "23:59:59"], Times()),
+        (["5%", "7 %", "NA"], Numbers("%")),
+        (["$5", "$ 7.50"], Numbers("$")),
+        (["12 km", "13.5 km", "?"], Numbers("km")),
+        (["1.2.3", "1.2.4"], Names(2, ("1.2.3", "1.2.4"))),
+        (["0-4", "5+"], Names(2, ("0-4", "5+"))),
+        (["20_01", "20_02"], Names(2, ("20_01", "20_02"))),
+        (["1st", "2nd", "3rd"], Names(3, ("1st", "2nd", "3rd"))),
+        (["0x10", "0x11"], Names(2, ("0x10", "0x11"))),
+        (["", "NA", None], "empty"),
+        ([f"k{i}" for i in range(ROWS)], "another text in nearly every row"),
+        ([str(i + 7) for i in range(ROWS)], "numbers the rows"),
+        ([str(i**3) for i in range(ROWS)], Numbers()),
+    ],
+)
+def test_a_column_is_what_its_cells_are(cells, kind):
+    assert kind_of(cells) == kind
 
 
-def test_columns_left_out_are_no_inputs():
-    assert columns(left_out=["colour"]).inputs == ("x",)
+@pytest.mark.parametrize("name", ["id", "PID", "customer_id", "userId", "Row.No", ""])
+def test_whole_numbers_that_differ_are_left_out_if_they_are_called_so(name):
+    cells = [str(i**3) for i in range(ROWS)]
+    _, left_out = judge({name: cells})
+    assert left_out == {name: "another whole number in nearly every row"}
+    if name:
+        assert judge({name: cells}, keep=[name])[0].inputs[name] == Numbers()
+        assert judge({name: cells[:12]})[0].inputs[name] == Numbers()
 
 
-def test_numbers_can_be_taken_for_names():
-    extra = {"floor": ["2", "1", "2"]}
-    assert columns(extra=extra, categorical=["floor"]).categories["floor"] == ("1", "2")
-
-
-def test_columns_survive_as_json():
-    found = columns()
-    assert Columns.from_dict(json.loads(json.dumps(asdict(found)))) == found
+@pytest.mark.parametrize(
+    ("rows", "kinds", "accepted"),
+    [(60, 60, False), (60, 31, False), (60, 30, True), (10, 3, True), (400, 101, True)],
+)
+def test_text_in_more_than_half_of_the_rows_is_an_identifier(rows, kinds, accepted):
+    named = [f"k{i % kinds}" for i in range(rows)]
+    # Rows without a name do not make the others categories.
+    table = pd.DataFrame({"id": [*named, *[""] * rows], "x": "1", "y": "1"}, dtype=object)
+    columns, left_out = Choice("y").columns(table, FILE, FORM, Problems())
+    assert ("id" in columns.inputs) == accepted
+    assert ("id" in left_out) != accepted
 
 
 @pytest.mark.parametrize(
     ("cells", "sentence"),
     [
-        (
-            ["2024-01-31", "2024-02-01", ""],
-            "'extra' holds dates, such as '2024-01-31' in row 1: .*--drop",
-        ),
-        (["1/2/24", "3.4.2024", "5/6/24 10:00"], "holds dates"),
-        (["01 Jan 2020", "2-feb-20", "March 3, 2020 10:00"], "holds dates"),
-        (["1,234", "5", "12,345.6"], "but '1,234' in row 1 and 1 more is not .*--thousands ,"),
-        (["1", "2", "?"], "numbers, but '\\?' in row 3 is not .*--categorical extra"),
-        (["", "NA", None], "'extra' is empty"),
-        (["a", "b", "c"], "has 3 categories in 3 rows, like an identifier.*--max-categories 3"),
-        ([[1], [2], [3]], "holds lists"),
+        (["1", "2", "much"], "must hold finite numbers, got 'much' in row 3 and 7 more"),
+        (["(5)", "5-"], "must hold finite numbers, got '\\(5\\)' in row 1"),
+        (["١٢٣", "٣"], "must hold finite numbers, got '١٢٣' in row 1"),
+        (["5%", "7"], "holds numbers in '%' and without a unit"),
+        (["5 km", "7 m"], "holds numbers in 'km', 'm'"),
+        (["1/2/24", "3/4/2024"], "dates such as '1/2/24': say .* --day-first or --month-first"),
+        (["13/2/24", "2/13/24"], "with the day first, '13/2/24', and with the month first"),
+        (["2024-01-31", "2024-02-31", "2024-03-31"], "must hold dates, got '2024-02-31' in row 2"),
+        (["10:30", "9:15", "late"], "must hold times, in hours, got 'late' in row 3"),
+        ([[1], [2], [3]], "holds lists: leave it out, --drop extra"),
     ],
 )
-def test_a_doubtful_column_is_refused_with_advice(cells, sentence):
-    with pytest.raises(TableError, match=sentence):
-        columns(extra={"extra": cells}, max_categories=2)
+def test_a_doubtful_column_is_refused_and_can_be_left_out(cells, sentence):
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    with pytest.raises(TableError, match=f"'extra' .*{sentence}"):
+        kind_of(column)
+    assert "extra" not in judge({"extra": column}, drop=["extra"])[0].inputs
+    if isinstance(cells[0], str):
+        assert isinstance(kind_of(cells, categorical=["extra"]), Names)
+
+
+def test_all_problems_are_in_one_message():
+    extra = {"a": ["1", "2", "much"], "b": ["5%", "7"], "": ["u", "v"]}
+    with pytest.raises(TableError) as caught:
+        judge(extra, drop=["none"])
+    first, *lines = str(caught.value).splitlines()
+    assert first == "t.csv cannot be used as it is, for 4 reasons:"
+    said = ("no column 'none'", "'a' must hold", "'b' holds numbers in '%'", "6 has no name")
+    for line, part in zip(lines, said, strict=True):
+        assert part in line
+
+
+@pytest.mark.parametrize("name", ["paid", "humid", "grid", "casino"])
+def test_a_name_that_only_ends_so_is_no_identifier(name):
+    assert judge({name: [str(i**3) for i in range(ROWS)]})[0].inputs[name] == Numbers()
+
+
+def test_numbers_can_be_taken_for_names():
+    assert kind_of(["2", "1", "2"], categorical=["extra"]) == Names(2, ("1", "2"))
+
+
+def test_columns_survive_as_json():
+    extra = {"d": ["13/2/24"], "t": ["10:30"], "u": ["5 km", "6 km"]}
+    columns, _ = judge(extra)
+    assert Columns.from_dict(json.loads(json.dumps(columns.to_dict()))) == columns
 
 
 @pytest.mark.parametrize(
-    ("rows", "kinds", "accepted"),
-    [(60, 60, False), (60, 31, False), (60, 30, True), (10, 3, True), (400, 101, False)],
-)
-def test_text_in_more_than_half_of_the_rows_is_an_identifier(rows, kinds, accepted):
-    named = [f"k{i % kinds}" for i in range(rows)]
-    # Rows without a name do not make the others categories.
-    table = pd.DataFrame({"id": [*named, *[""] * rows], "y": "1"}, dtype=object)
-    assert len(Columns.of(table, "y", FILE, max_categories=kinds).categories["id"]) == kinds
-    if accepted:
-        assert len(Columns.of(table, "y", FILE).categories["id"]) == kinds
-        return
-    sentence = f"'id' has {kinds} categories in {rows} rows, like an .*--max-categories {kinds}"
-    with pytest.raises(TableError, match=sentence):
-        Columns.of(table, "y", FILE)
-
-
-@pytest.mark.parametrize(
-    "cells",
+    "stored",
     [
-        ["5%", "5%", "7%", "7%"],
-        ["$5", "$5", "7 €", "7 €"],
-        ["(5)", "5-", "(5)", "5-"],
-        ["1 000", "2 000", "1 000", "2 000"],
-        ["1.234.567", "1.234.567", "2.345.678", "2.345.678"],
-        ["١٢٣", "١٢٣", "٣", "٣"],
-        ["5%", "5%", "7%", "7%", "5%", "about 7"],
+        {"kind": "numbers"},
+        {"kind": "numbers", "unit": 5},
+        {"kind": "numbers", "unit": "", "more": 1},
+        {"kind": "dates", "day_first": "yes"},
+        {"kind": "names", "count": -1, "examples": []},
+        {"kind": "names", "count": 1, "examples": [2]},
+        {"kind": "colours"},
+        "numbers",
+        None,
     ],
 )
-def test_numbers_written_otherwise_are_not_taken_for_categories(cells):
-    table = pd.DataFrame({"x": cells, "y": "1"}, dtype=object)
-    with pytest.raises(TableError, match=r"'x' holds numbers, but .* in row 1 and"):
-        Columns.of(table, "y", FILE)
-    assert Columns.of(table, "y", FILE, categorical=["x"]).categories["x"]
+def test_a_kind_that_none_is_is_refused(stored):
+    with pytest.raises(ValueError, match="a column"):
+        kind_from_dict(stored)
 
 
-@pytest.mark.parametrize("cells", [["1.2.3", "1.2.4"] * 2, ["0-4", "5+"] * 2, ["0x10", "0x11"] * 2])
-def test_codes_with_digits_are_categories(cells):
-    table = pd.DataFrame({"x": cells, "y": "1"}, dtype=object)
-    assert Columns.of(table, "y", FILE).categories["x"] == tuple(cells[:2])
-
-
-@pytest.mark.parametrize("cell", ["2023-01-01", "01/02/2023", "01.01.2023", "1.1.2023 10:00"])
-def test_dates_are_never_numbers_whatever_the_format(cell):
-    table = pd.DataFrame({"x": [cell, "1.234", cell], "y": "1"}, dtype=object)
-    for form in (CsvFormat(decimal=",", thousands="."), CsvFormat(thousands=","), FORM):
-        with pytest.raises(TableError, match=f"'x' holds dates, such as '{cell}' in row 1"):
-            Columns.of(table, "y", TableFile("t.csv", form))
-
-
-def test_codes_with_an_underscore_are_no_numbers():
-    assert columns(extra={"code": ["20_01", "20_02", "20_01"]}).categories["code"]
-
-
-def test_a_column_without_a_name_is_refused():
-    with pytest.raises(TableError, match="a column has no name"):
-        columns(extra={"": ["0", "1", "2"]})
-
-
-@pytest.mark.parametrize("choice", ["left_out", "categorical"])
+@pytest.mark.parametrize("choice", ["drop", "categorical", "keep"])
 def test_a_choice_of_a_column_that_is_not_there_is_refused(choice):
     with pytest.raises(TableError, match=r"t\.csv has no column 'size': it has 'x', 'colour', 'y'"):
-        columns(**{choice: ["size"]})
+        judge(**{choice: ["size"]})
 
 
 def test_many_absent_columns_are_counted_not_listed():
-    table = pd.DataFrame({f"{i}{'c' * 500}": ["1"] for i in range(1000)} | {"y": ["1"]})
+    table = pd.DataFrame({f"{i}{'c' * 500}": ["1.5"] for i in range(1000)} | {"y": ["1"]})
     absent = [f"{i}{'d' * 500}" for i in range(1000)]
-    with pytest.raises(TableError, match=r"and 995 more: it has .* and 981 more") as caught:
-        Columns.of(table, "y", FILE, left_out=absent)
-    assert len(str(caught.value)) < 3000
+    problems = Problems()
+    Choice("y", drop=absent).columns(table, FILE, FORM, problems)
+    (said,) = map(str, problems.found)
+    assert "and 995 more: it has" in said
+    assert len(said) < 3000
 
 
 def test_many_columns_are_read_at_once_and_as_one_by_one(monkeypatch):
-    """The fast path and its slow twin, cells.numbers: the calls do not grow with the columns."""
+    """The fast path and its slow twin: the calls do not grow with the columns."""
     rng = np.random.default_rng(0)
     text = rng.normal(size=(5, 300)).astype(str).astype(object)
     text[3, 7], text[2, 8], text[1, 9] = "", " NA", "−1"
@@ -152,13 +190,13 @@ def test_many_columns_are_read_at_once_and_as_one_by_one(monkeypatch):
     assert {"c8", "c9"} <= set(table) - set(plain)
     assert len(plain) == 290  # all groups of ten but that of c8 and c9
     for name, values in plain.items():
-        assert np.array_equal(values, numbers(table[name], FORM), equal_nan=True)
+        assert np.array_equal(values, numbers_and_others(table[name], FORM)[0], equal_nan=True)
     alone = []
     monkeypatch.setattr(
         "sosbands.cli.cells.numbers_and_others",
         lambda column, form: alone.append(column.name) or numbers_and_others(column, form),
     )
-    X = Columns(tuple(table)).read_inputs(table, FILE)
+    X = Columns(dict.fromkeys(table, Numbers())).read_inputs(table, FILE, FORM, Problems())
     assert alone == [f"c{i}" for i in range(10)]
     assert X.shape == (5, 300)
     assert X.loc[1, "c9"] == -1
@@ -166,29 +204,50 @@ def test_many_columns_are_read_at_once_and_as_one_by_one(monkeypatch):
 
 def test_a_target_alone_is_refused():
     with pytest.raises(TableError, match="no columns are left beside the target"):
-        columns(left_out=["x", "colour"])
+        judge(drop=["x", "colour"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["a", "b"], "the target 'y' holds no numbers: name .* with --target, such as x"),
+        (["2024-01-01"], "the target 'y' holds no numbers"),
+        (["", "NA"], "the target 'y' is empty"),
+        (["1", "2", "much"], "'y' must hold finite numbers, got 'much' .*--na-values much$"),
+    ],
+)
+def test_a_target_must_hold_numbers(cells, sentence):
+    with pytest.raises(TableError, match=sentence):
+        judge({"y": cells})
+
+
+def test_a_target_may_number_the_rows_or_have_a_unit():
+    assert judge({"y": [f"{i} €" for i in range(ROWS)]})[0].output == Numbers("€")
+    assert judge({"id": ["1", "2"]})[0].output == Numbers()
 
 
 def test_inputs_are_found_by_name_in_the_order_of_training():
     table = pd.DataFrame({"z": ["?"], "colour": [" red "], "x": ["4"]}, dtype=object)
-    X = columns().read_inputs(table, FILE)
+    X = judge()[0].read_inputs(table, FILE, FORM, Problems())
     assert list(X) == ["x", "colour"]
     assert X.iloc[0].tolist() == [4.0, "red"]
 
 
-def test_unseen_categories_are_told_by_column():
-    table = pd.DataFrame({"x": ["4", "5"], "colour": ["pink", ""]}, dtype=object)
-    found = columns()
-    assert found.unseen(found.read_inputs(table, FILE)) == {"colour": {"pink"}}
-
-
-def test_the_encoder_makes_zeros_and_ones_of_categories():
-    found = columns()
-    table = pd.DataFrame({"x": ["4", "5"], "colour": ["red", "blue"]}, dtype=object)
-    X = found.read_inputs(table, FILE)
-    encoder = found.encoder().fit(X)
-    assert np.array_equal(encoder.transform(X), [[0, 1, 4], [1, 0, 5]])
-
-
-def test_numbers_alone_need_no_encoder():
-    assert columns(left_out=["colour"]).encoder() is None
+def test_new_rows_are_read_as_those_of_training():
+    extra = {"d": ["13/2/24"], "t": ["10:30"], "u": ["5 km", "6 km"]}
+    columns, _ = judge(extra)
+    row = {"x": "1", "colour": "pink", "d": "1/2/24", "t": "", "u": "7 km"}
+    X = columns.read_inputs(pd.DataFrame([row], dtype=object), FILE, FORM, Problems())
+    assert X.loc[0, "d"] == pd.Timestamp("2024-02-01")
+    assert np.isnan(X.loc[0, "t"])
+    assert X.loc[0, "u"] == 7
+    problems = Problems()
+    bad = {"x": "1,5", "colour": "pink", "d": "soon", "t": "?", "u": "7"}
+    columns.read_inputs(pd.DataFrame([bad], dtype=object), FILE, FORM, problems)
+    said = [str(error) for error in problems.found]
+    assert [line.partition(":")[0] for line in said] == [
+        "column 'x' must hold finite numbers, got '1,5' in row 1",
+        "column 'd' must hold dates, got 'soon' in row 1",
+        "column 'u' must hold numbers, in km, got '7' in row 1",
+    ]
+    assert not any("--drop" in line for line in said)  # which predict does not know

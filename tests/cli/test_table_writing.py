@@ -5,10 +5,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sosbands.cli.table_file import CsvFormat, TableError, TableFile
-from sosbands.cli.table_reading import read_blocks, read_table
+from sosbands.cli import table_reading
+from sosbands.cli.table_file import CsvFormat, Problems, TableError, TableFile
+from sosbands.cli.table_reading import read_blocks
 from sosbands.cli.table_writing import writer
 from sosbands.persistence.replacing import replacing
+
+
+def read_table(file):
+    return table_reading.read_table(file, Problems())
 
 
 def written(path, *blocks, **settings):

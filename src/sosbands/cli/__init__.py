@@ -11,7 +11,7 @@ import sys
 import click
 
 from sosbands.cli.demo_command import demo
-from sosbands.cli.model_commands import evaluate, info, predict, report
+from sosbands.cli.model_commands import calibrate, evaluate, info, predict, report
 from sosbands.cli.training_commands import compare, fit
 
 __all__ = ["commands", "main"]
@@ -37,7 +37,7 @@ def commands() -> None:
     """Adaptive prediction intervals with guaranteed coverage, for tables."""
 
 
-for command in (demo, fit, predict, evaluate, report, compare, info):
+for command in (demo, fit, predict, evaluate, report, calibrate, compare, info):
     commands.add_command(command)
 
 

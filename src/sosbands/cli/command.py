@@ -4,11 +4,12 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import click
 
+from sosbands.learning.progress import Progress
 from sosbands.quoting import shortened
 
 # Where `fit` keeps what it knows, in the metadata of a model file.
@@ -51,7 +52,7 @@ class Command(click.Command):
         except (ValueError, ImportError, OSError) as error:
             if is_verbose():
                 traceback.print_exc()
-            sentence = _one_line(str(error))
+            sentence = _in_lines(str(error))
             if isinstance(error, OSError) and error.strerror and error.filename:
                 sentence = f"{error.filename}: {error.strerror}"
             raise click.ClickException(sentence) from error
@@ -60,6 +61,19 @@ class Command(click.Command):
 def is_verbose() -> bool:
     """Whether this command was called with --verbose."""
     return bool(click.get_current_context().meta.get("verbose"))
+
+
+def say(text: str) -> None:
+    """A line that is no result."""
+    click.echo(text, err=True)
+
+
+def working(text: str) -> AbstractContextManager[None]:
+    """Say what is being done from its beginning on, and how long it takes if that is long.
+
+    Slow imports belong inside.
+    """
+    return Progress(verbose=True).phase(text)
 
 
 def say_while_working(text: str) -> None:
@@ -98,6 +112,12 @@ def _warnings_in_one_line() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Found unknown categories")
         warnings.showwarning = show
         yield
+
+
+def _in_lines(text: str) -> str:
+    """A message, each of its lines shortened; one that lists problems has a line for each."""
+    first, *others = text.split("\n  - ")
+    return "\n  - ".join([_one_line(first), *map(_one_line, others)])
 
 
 def _one_line(text: str) -> str:

@@ -1,23 +1,27 @@
-"""What needs a model: ``sosbands predict``, ``evaluate``, ``report`` and ``info``."""
+"""What needs a model: ``sosbands predict``, ``evaluate``, ``report``, ``calibrate``, ``info``."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sosbands.cli import options
-from sosbands.cli.command import METADATA, Command, aligned, say_while_working
+from sosbands.cli.command import METADATA, Command, aligned, say_while_working, working
 from sosbands.cli.options import option
 from sosbands.cli.table_file import TableFile
-from sosbands.quoting import listed, quoted, shortened
+from sosbands.quoting import shortened
 
 if TYPE_CHECKING:
+    from sosbands.cli.models import StoredModel
+    from sosbands.cli.new_columns import UnseenCategories
     from sosbands.cli.table_rows import LabelledRows
-    from sosbands.estimator import BandRegressor
 
 
 @click.command(
@@ -35,8 +39,9 @@ if TYPE_CHECKING:
     default="-", metavar="PRED", show_default="standard output", help="A CSV or Parquet file."
 )
 @option("--prefix", default="", show_default=False, help="Before the names of the new columns.")
+@option("--flags", is_flag=True, help="Also add the columns extrapolation, unseen and missing.")
 @option(
-    "--skip-missing", is_flag=True, help="Leave the new columns empty where inputs are missing."
+    "--drop-missing", is_flag=True, help="Leave the new columns empty where inputs are missing."
 )
 @options.trust_option
 @options.reading_options
@@ -47,7 +52,8 @@ def predict(
     levels: tuple[float, ...],
     out: str,
     prefix: str,
-    skip_missing: bool,
+    flags: bool,
+    drop_missing: bool,
     trust: tuple[str, ...],
 ) -> None:
     """Add the columns mean, lower and upper to a table.
@@ -56,37 +62,62 @@ def predict(
     are found by their names; those that the model does not know are kept as they are.
     """
     from sosbands.cli.models import load_model
-    from sosbands.cli.table_reading import naming_lines, read_blocks
-    from sosbands.cli.table_rows import NewColumns
+    from sosbands.cli.new_columns import NewColumns, UnseenCategories
+    from sosbands.cli.table_reading import read_blocks
     from sosbands.cli.table_writing import writer
 
-    stored, target = load_model(model, trust), TableFile(out, data.form)
+    stored = load_model(model, trust)
+    form, blocks = stored.form_of(data), read_blocks(data)
+    first = next(blocks)
+    shown = first.attrs.get("sep", data.sep)  # predictions are separated as the table is
+    target = TableFile(out, form if shown == data.sep else replace(form, sep=shown))
     levels = tuple(dict.fromkeys(levels)) or (stored.level,)
-    columns = NewColumns(stored, data, levels, prefix, skip_missing, typed=target.is_parquet)
+    columns = NewColumns(
+        stored,
+        data,
+        form,
+        levels,
+        prefix,
+        flags=flags,
+        drop_missing=drop_missing,
+        typed=target.is_parquet and not data.is_parquet,
+        unseen=UnseenCategories(),
+    )
     rows = 0
-    with naming_lines(data), writer(target) as write:
-        for block in read_blocks(data):
+    with writer(target) as write:
+        for block in chain([first], blocks):
             write(columns.added_to(block))
             rows += len(block)
             say_while_working(f"{rows:,} rows")
     say_while_working("")
-    for name, kinds in columns.unseen.items():
-        unseen = f"categories that training had not, such as {listed(kinds)}"
-        click.echo(f"Warning: column {quoted(name)} has {unseen}", err=True)
+    _warn(columns.unseen)
+
+
+def _warn(unseen: UnseenCategories) -> None:
+    for sentence in unseen.sentences():
+        click.echo(f"Warning: {sentence}", err=True)
 
 
 @click.command(cls=Command, example="sosbands evaluate band.skops demo_new.csv --level 0.8")
+@options.level_option(show_default="as in fit", help="Of the intervals.")
 @options.json_option
-@options.judging_options
-def evaluate(model: BandRegressor, rows: LabelledRows, *, level: float, as_json: bool) -> None:
+@options.labelled_options
+def evaluate(
+    stored: StoredModel, rows: LabelledRows, *, level: float | None, as_json: bool, **_: Any
+) -> None:
     """Say how good the intervals of a model are on new rows.
 
-    DATA is a table that the model was not trained on, with its target; - is standard input.
-    Coverage, width and interval score, and whether coverage holds everywhere.
+    DATA is a table with the target; - is standard input. Of the table that the model was fitted
+    on, the rows count that were held out. Coverage, width and interval score, and whether coverage
+    holds everywhere.
     """
-    from sosbands.evaluation import evaluate as judge
+    with working("judging"):
+        from sosbands.cli.new_columns import UnseenCategories
+        from sosbands.evaluation import evaluate as judge
 
-    found = judge(model, rows.X, rows.y, confidence_level=level)
+        unseen = UnseenCategories().note(stored.model, rows.X)
+        found = judge(stored.model, rows.X, rows.y, confidence_level=level or stored.level)
+    _warn(unseen)
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return
@@ -100,19 +131,54 @@ def evaluate(model: BandRegressor, rows: LabelledRows, *, level: float, as_json:
 @click.command(cls=Command, example="sosbands report band.skops demo_new.csv --out report.html")
 @options.out_option(required=True, metavar="HTML", help="The page to write.")
 @option("--title", help="Of the page.")
-@options.judging_options
+@options.level_option(show_default="as in fit", help="Of the intervals.")
+@options.labelled_options
 def report(
-    model: BandRegressor, rows: LabelledRows, *, out: str, title: str | None, level: float
+    stored: StoredModel,
+    rows: LabelledRows,
+    *,
+    out: str,
+    title: str | None,
+    level: float | None,
+    data: TableFile,
+    **_: Any,
 ) -> None:
     """Write a page about a model to send around.
 
-    DATA is a table that the model was not trained on, with its target; - is standard input. The
-    page is one file that needs no network.
+    DATA is a table with the target; - is standard input. Of the table that the model was fitted
+    on, the rows count that were held out. The page is one file that needs no network.
     """
-    from sosbands.report import write_report
+    with working(f"writing {out}"):
+        from sosbands.cli.reporting import write_page
 
-    write_report(model, rows.X, rows.y, out, confidence_level=level, title=title)
+        write_page(stored, rows, data, out, level=level or stored.level, title=title)
     click.echo(f"saved  {out}")
+
+
+@click.command(cls=Command, example="sosbands calibrate band.skops demo_new.csv --out newer.skops")
+@options.out_option(required=True, metavar="MODEL2", help="The file to write.")
+@option("--add", is_flag=True, help="Keep the calibration rows that there are.")
+@options.labelled_options
+def calibrate(
+    stored: StoredModel,
+    rows: LabelledRows,
+    *,
+    out: str,
+    add: bool,
+    data: TableFile,
+    trust: tuple[str, ...],
+) -> None:
+    """Calibrate a model with newer rows, without learning anything anew.
+
+    DATA is a table with the target; - is standard input. Of the table that the model was fitted
+    on, the rows count that were held out.
+    """
+    from sosbands.cli.calibrating import calibrated
+    from sosbands.cli.models import save_model
+
+    newer, told = calibrated(stored, rows, Path(data.path).name, add=add)
+    save_model(newer, out, trusted=trust)
+    click.echo(aligned([*told.items(), ("saved", out)]))
 
 
 @click.command(cls=Command, example="sosbands info band.skops")
@@ -126,9 +192,8 @@ def info(model: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(known, indent=2))
         return
-    metadata = dict(known["metadata"])
-    told = metadata.pop(METADATA, {})
-    lines = [("class", known["model"]), *_trained(told), *told.get("summary", {}).items()]
+    metadata = {name: value for name, value in known["metadata"].items() if name != METADATA}
+    lines = [("class", known["model"]), *_trained(model, known)]
     lines += [(name, json.dumps(value)) for name, value in metadata.items()]
     lines.append(("versions", ", ".join(f"{k} {v}" for k, v in known["versions"].items())))
     if known["foreign_types"]:
@@ -136,14 +201,18 @@ def info(model: str, as_json: bool) -> None:
     click.echo(aligned(lines))
 
 
-def _trained(told: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Lines about the data that `fit` was given."""
-    if not told:
-        return
-    columns = told["columns"]
-    yield "data", told["data"]
-    yield "target", shortened(columns["target"])
-    for name in columns["inputs"]:
-        kinds = columns["categories"].get(name)
-        what = "numbers" if kinds is None else ", ".join(map(shortened, kinds))
-        yield "input", f"{shortened(name)}: {what}"
+def _trained(model: str, known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Lines about the table that the model was fitted on."""
+    from sosbands.cli.models import columns_in, table_facts
+    from sosbands.cli.table_columns import Columns
+
+    told = table_facts(known, model)
+    if told:
+        columns = told["columns"]
+        yield "data", shortened(told["data"])
+        yield "target", shortened(columns.target)
+    else:
+        columns = Columns({}) if known["foreign_types"] else columns_in(model)
+    for name, kind in columns.inputs.items():
+        yield "input", f"{shortened(name)}: {kind.told()}"
+    yield from told.get("summary", {}).items()

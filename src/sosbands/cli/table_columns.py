@@ -1,177 +1,168 @@
-"""Which columns of a table a model sees, as numbers or categories; kept with the model."""
+"""Which columns of a table a model sees, and what they hold; kept with the model."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from sosbands.cli import cells
-from sosbands.cli.table_file import CsvFormat, RowError, TableError, TableFile
+from sosbands.cli.column_judging import LeftOut, judged, named, wrong_cell
+from sosbands.cli.column_kinds import Kind, Numbers, kind_from_dict, kind_to_dict
+from sosbands.cli.table_file import CsvFormat, Problems, TableError, TableFile
+from sosbands.cli.table_reading import repeated
 from sosbands.quoting import listed, quoted, shortened
 
-if TYPE_CHECKING:
-    from sklearn.compose import ColumnTransformer
-
-_MOST_CATEGORIES = 100
+# Names that a message lists.
+_TOLD = 5
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The inputs of a model in the order of training, their categories, and its output."""
+    """The inputs of a model in the order of training with what they hold, and its output."""
 
-    inputs: tuple[str, ...]
-    # Of those inputs that have some; the others are numbers.
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # None if it is not known.
-    target: str | None = None
+    inputs: Mapping[str, Kind]
+    target: str | None = None  # None if it is not known
+    output: Numbers = field(default_factory=Numbers)
 
     @classmethod
-    def of(
-        cls,
-        table: pd.DataFrame,
-        target: str,
-        file: TableFile,
-        *,
-        left_out: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        max_categories: int | None = None,
-    ) -> Columns:
-        """Numbers where all cells are numbers, categories elsewhere; doubtful columns are refused.
+    def from_dict(cls, stored: Any) -> Columns:
+        """What `to_dict` made, checked; a ValueError if it cannot have made it."""
+        inputs, target = stored["inputs"], stored["target"]
+        output = kind_from_dict(stored["output"])
+        if not (isinstance(inputs, Mapping) and inputs and isinstance(target, str)):
+            raise ValueError("a model needs inputs and a target")
+        if not isinstance(output, Numbers):
+            raise ValueError("a target holds numbers")
+        return cls({name: kind_from_dict(kind) for name, kind in inputs.items()}, target, output)
 
-        The model must not see the columns `left_out`; those of `categorical` hold categories even
-        if they look like numbers. A column of more than `max_categories` is taken for an
-        identifier: without it, of more than 100, or of more than half as many as rows.
-        """
-        check_present(table, [target, *left_out, *categorical], file)
-        unseen, names = {target, *left_out}, set(categorical)
-        inputs = tuple(name for name in table.columns if name not in unseen)
-        if not inputs:
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        inputs = {name: kind_to_dict(kind) for name, kind in self.inputs.items()}
+        return {"inputs": inputs, "target": self.target, "output": kind_to_dict(self.output)}
+
+    def read_inputs(
+        self, table: pd.DataFrame, file: TableFile, form: CsvFormat, problems: Problems
+    ) -> pd.DataFrame:
+        """The inputs in the order of training; NaN, NaT or None where they are missing."""
+        here = [name for name in self.inputs if name in table.columns]
+        absent = [name for name in self.inputs if name not in table.columns]
+        if absent:
+            problems.add(_absent(absent, table, file))
+        if twice := repeated(name for name in table.columns if name in self.inputs):
             raise TableError(
-                f"no columns are left beside the target {quoted(target)}: keep some inputs"
+                f"{file.name} has several columns named {listed(twice)}: give each its own name"
             )
-        if "" in inputs:
-            raise TableError(
-                "a column has no name, as when a row number is written with a table: give it a "
-                "name, or leave it out with --drop ''"
-            )
-        numbers = cells.plain_numbers(table, [n for n in inputs if n not in names], file.form)
-        known = {}
-        for name in inputs:
-            if name in numbers and not np.isnan(numbers[name]).all():
-                continue
-            if name in names or not _holds_numbers(table[name], file.form):
-                known[name] = _categories(table[name], max_categories)
-        return cls(inputs, known, target)
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Columns:
-        """What `dataclasses.asdict` made, tuples or lists."""
-        known = {name: tuple(kinds) for name, kinds in stored["categories"].items()}
-        return cls(tuple(stored["inputs"]), known, stored["target"])
-
-    def read_inputs(self, table: pd.DataFrame, file: TableFile) -> pd.DataFrame:
-        """The inputs in the order of training, numbers and strings; NaN or None where missing."""
-        check_present(table, self.inputs, file)
-        numeric = [name for name in self.inputs if name not in self.categories]
+        plain = [name for name in here if self.inputs[name] == Numbers()]
         # Arrays: the rows of so many series would be aligned one by one.
-        read: dict[str, Any] = dict.fromkeys(self.inputs)
-        read.update(cells.plain_numbers(table, numeric, file.form))
-        for name in self.inputs:
-            if name in self.categories:
-                read[name] = cells.categories(table[name]).array
-            elif read[name] is None:
-                read[name] = cells.numbers(table[name], file.form)
+        read: dict[str, Any] = dict.fromkeys(here)
+        read.update(cells.plain_numbers(table, plain, form))
+        for name in here:
+            if read[name] is None:
+                kind = self.inputs[name]
+                read[name], wrong = kind.read(table[name], form)
+                if wrong:
+                    with problems.collected():
+                        raise wrong_cell(table[name], kind, wrong, may_differ=True)
         return pd.DataFrame(read, table.index)
 
-    def read_output(self, table: pd.DataFrame, file: TableFile) -> pd.Series[float]:
+    def read_output(
+        self, table: pd.DataFrame, file: TableFile, form: CsvFormat, problems: Problems
+    ) -> pd.Series[float]:
         """The numbers of the target, NaN where they are missing."""
         if self.target is None:
             raise TableError(
                 "the model does not say what it predicts: name the column with --target"
             )
-        check_present(table, [self.target], file)
-        values = cells.numbers(table[self.target], file.form)
+        if self.target not in table.columns:
+            raise TableError(_absent([self.target], table, file))
+        values, wrong = self.output.read(table[self.target], form)
+        if wrong:
+            with problems.collected():
+                raise wrong_cell(table[self.target], self.output, wrong, may_differ=True)
         return pd.Series(values, table.index, name=self.target)
 
-    def unseen(self, X: pd.DataFrame) -> dict[str, set[str]]:
-        """Categories that training has not seen, by column."""
-        found = {
-            name: set(X[name].dropna().unique()) - set(self.categories[name])
-            for name in self.categories
-        }
-        return {name: kinds for name, kinds in found.items() if kinds}
 
-    def encoder(self) -> ColumnTransformer | None:
-        """Categories to zeros and ones, numbers as they are; None if all are numbers."""
-        if not self.categories:
-            return None
-        from sklearn.compose import ColumnTransformer
-        from sklearn.preprocessing import OneHotEncoder
+@dataclass(frozen=True)
+class Choice:
+    """Which columns of a table the user wants, and as what."""
 
-        kinds = [np.array(kinds, dtype=object) for kinds in self.categories.values()]
-        # Named beforehand, for a fold that lacks one.
-        one_hot = OneHotEncoder(categories=kinds, handle_unknown="ignore", sparse_output=False)
-        return ColumnTransformer(
-            [("categories", one_hot, list(self.categories))],
-            remainder="passthrough",
-            verbose_feature_names_out=False,
-        )
+    target: str
+    drop: Sequence[str] = ()
+    keep: Sequence[str] = ()  # even if they look like identifiers
+    categorical: Sequence[str] = ()
+    groups: str | None = None  # no input
+    ordered: str | None = None  # an input, unless it is dropped
 
+    def columns(
+        self, table: pd.DataFrame, file: TableFile, form: CsvFormat, problems: Problems
+    ) -> tuple[Columns, Mapping[str, str]]:
+        """The columns of a table that trains, and those left out with the reason."""
+        said = [self.target, *self.drop, *self.keep, *self.categorical]
+        said += [name for name in (self.groups, self.ordered) if name is not None]
+        absent = [name for name in dict.fromkeys(said) if name not in table.columns]
+        if absent:
+            problems.add(_absent(absent, table, file))
+        self._check_names(table.columns, problems)
+        unseen = {self.target, self.groups, *self.drop}
+        inputs: dict[str, Kind] = {}
+        left_out: dict[str, str] = {}
+        for at, name in enumerate(table.columns):
+            if name not in unseen:
+                with problems.collected():
+                    kind = self._judged(table.iloc[:, at], at, form)
+                    if isinstance(kind, LeftOut):
+                        left_out[name] = kind.why
+                    else:
+                        inputs[name] = kind
+        if not inputs and not problems.found:
+            problems.add(f"no columns are left beside the target {quoted(self.target)}: keep some")
+        output = Numbers()
+        if self.target in table.columns:
+            with problems.collected():
+                at = list(table.columns).index(self.target)
+                output = self._output(table.iloc[:, at], form, inputs)
+        return Columns(inputs, self.target, output), left_out
 
-def check_present(table: pd.DataFrame, wanted: Sequence[str], file: TableFile) -> None:
-    """Raise an error if a table lacks columns."""
-    absent = [name for name in wanted if name not in table.columns]
-    if absent:
+    def _judged(self, column: pd.Series[Any], at: int, form: CsvFormat) -> Kind | LeftOut:
+        name = str(column.name)
+        kind = named(column, form) if name in self.categorical else judged(column, form)
+        if isinstance(kind, LeftOut):
+            return kind.otherwise if kind.otherwise and name in self.keep else kind
+        if not name:
+            raise TableError(
+                f"column {at + 1} has no name: give it one, or leave it out with --drop ''"
+            )
+        return kind
+
+    def _output(
+        self, column: pd.Series[Any], form: CsvFormat, inputs: Mapping[str, Kind]
+    ) -> Numbers:
+        kind: Kind | LeftOut | None = judged(column, form, may_leave=False)
+        if isinstance(kind, LeftOut):
+            kind = kind.otherwise
+        if isinstance(kind, Numbers):
+            return kind
+        numeric = (name for name, other in inputs.items() if isinstance(other, Numbers))
+        such = "".join(f", such as {shlex.quote(shortened(name))}" for name in islice(numeric, 1))
         raise TableError(
-            f"{file.name} has no column {listed(absent)}: it has {listed(table.columns, 20)}"
+            f"the target {quoted(self.target)} {'is empty' if kind is None else 'holds no numbers'}"
+            f": name a column of numbers with --target{such}"
         )
 
-
-def _holds_numbers(column: pd.Series[Any], form: CsvFormat) -> bool:
-    """Whether a column is one of numbers; an error if it is neither that nor one of categories."""
-    values, wrong = cells.numbers_and_others(column, form)
-    name = quoted(column.name)
-    if not wrong:
-        if np.isnan(values).all():
-            raise TableError(f"column {name} is empty: leave it out with --drop")
-        return True
-    others = column.iloc[wrong]
-    if not all(map(pd.api.types.is_scalar, others)):
-        raise TableError(f"column {name} holds lists: leave it out with --drop")
-    row, example = int(others.index[0]), quoted(str(others.iloc[0]))
-    if all(map(cells.looks_like_a_date, others)):
-        raise RowError(
-            f"column {name} holds dates, such as {example} in ",
-            row,
-            ": make numbers of them, such as the day of the year, or leave it out with --drop",
-        )
-    # Percentages or 1.234.567 may be all there is; as categories they would lose their order.
-    nearly = sum(map(cells.nearly_a_number, others))
-    if len(wrong) - nearly < np.isfinite(values).sum() + nearly:
-        many = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise RowError(
-            f"column {name} holds numbers, but {example} in ",
-            row,
-            f"{many} is not written as one: {cells.advice(others.iloc[0], form)}; if they are "
-            f"names, give --categorical {shortened(str(column.name))}",
-        )
-    return False
+    def _check_names(self, names: Iterable[str], problems: Problems) -> None:
+        twice = repeated(name for name in names if name and name not in self.drop)
+        if twice:
+            options = " ".join(f"--drop {shlex.quote(shortened(name))}" for name in twice[:_TOLD])
+            problems.add(
+                f"there are several columns named {listed(twice, _TOLD)}: give each its own name, "
+                f"or leave them out with {options}"
+            )
 
 
-def _categories(column: pd.Series[Any], most: int | None) -> tuple[str, ...]:
-    filled = cells.categories(column).dropna()
-    found = filled.unique()
-    if most is None:
-        most = min(_MOST_CATEGORIES, math.ceil(len(filled) / 2))
-    if len(found) > most:
-        raise TableError(
-            f"column {quoted(column.name)} has {len(found)} categories in {len(filled)} rows, like "
-            f"an identifier: leave it out with --drop, or allow that many with --max-categories "
-            f"{len(found)}"
-        )
-    return tuple(sorted(found))
+def _absent(names: Sequence[str], table: pd.DataFrame, file: TableFile) -> str:
+    return f"{file.name} has no column {listed(names)}: it has {listed(table.columns, 20)}"

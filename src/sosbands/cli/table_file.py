@@ -1,15 +1,27 @@
 """Files that hold a table: which kind they are, how a CSV file writes its cells, what is wrong.
 
-Whether a file is CSV or Parquet is said by its name; ``-`` is CSV from standard input, or to
-standard output.
+Whether a file is CSV, Parquet or a spreadsheet is said by its name; ``-`` is CSV from standard
+input, or to standard output.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from sosbands.quoting import quoted
 
 # A digit, a sign or a letter between digits would make another number of them.
 _DECIMALS, _THOUSANDS = ".,·٫", ".,'’_·٬ \u00a0\u2007\u2009\u202f"
+# Problems that a message lists; a table may have as many as columns.
+_MOST_PROBLEMS = 100
+
+
+def column_name(text: str) -> str:
+    """A name as people would type it: without line ends, which headers of spreadsheets have."""
+    return re.sub(r"\s*[\r\n\t]\s*", " ", text.strip())
 
 
 class TableError(ValueError):
@@ -31,14 +43,54 @@ class RowError(TableError):
         return self if line is None else TableError(f"{self.before}line {line}{self.after}")
 
 
+class ProblemsError(TableError):
+    """Several things are wrong with a table; each has a line of the message."""
+
+    def __init__(self, name: str, problems: Sequence[TableError]) -> None:
+        self.problems = tuple(problems)
+        said = [f"  - {problem}" for problem in self.problems[:_MOST_PROBLEMS]]
+        if len(self.problems) > _MOST_PROBLEMS:
+            said.append(f"  - and {len(self.problems) - _MOST_PROBLEMS} more of this kind")
+        first = f"{name} cannot be used as it is, for {len(self.problems)} reasons:"
+        super().__init__("\n".join([first, *said]))
+
+
+@dataclass(eq=False)
+class Problems:
+    """What is wrong with a table, collected so that it can be said at once."""
+
+    found: list[TableError] = field(default_factory=list)
+
+    def add(self, problem: str) -> None:
+        """Note a problem that has no row."""
+        self.found.append(TableError(problem))
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Note an error about the table, and go on behind the block."""
+        try:
+            yield
+        except TableError as error:
+            self.found.append(error)
+
+    def raised(self, file: TableFile) -> None:
+        """Raise what was found: one error as it is, several in one message."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise ProblemsError(file.name, self.found)
+
+
 @dataclass(frozen=True)
 class CsvFormat:
     """How text stands for a table."""
 
-    sep: str | None = None  # between two cells; None: a tab in a .tsv file, otherwise a comma
-    encoding: str = "utf-8"
+    sep: str | None = None  # between two cells; None: what the beginning of the file shows
+    encoding: str | None = None  # None: what the bytes of the file show
     decimal: str = "."  # between units and tenths
     thousands: str = ""  # between three digits and the next in a number
+    na_values: tuple[str, ...] = ()  # further cells in which there is nothing
+    day_first: bool | None = None  # of dates as 1/2/2024; None: what the column shows
 
     def __post_init__(self) -> None:
         if self.sep is not None and len(self.sep) != 1:
@@ -53,24 +105,22 @@ class CsvFormat:
         if self.decimal == self.thousands:
             raise TableError(f"decimal and thousands must differ, got {self.decimal!r} for both")
         try:
-            "".encode(self.encoding)
+            "".encode(self.encoding or "utf-8")
         except LookupError:
             raise TableError(
                 f"encoding {quoted(self.encoding)} is unknown: utf-8, cp1252 and latin-1 are usual"
             ) from None
 
-    @property
-    def codec(self) -> str:
-        """The encoding for reading: a byte order mark is no part of the first name."""
-        return "utf-8-sig" if self.encoding.lower() in ("utf-8", "utf8") else self.encoding
-
 
 @dataclass(frozen=True)
 class TableFile:
-    """The path of a table, ``-`` for a standard stream, and the format if it is a CSV file."""
+    """The path of a table, ``-`` for a standard stream, and what is known of how it is written."""
 
     path: str
     form: CsvFormat = CsvFormat()
+    said: frozenset[str] = frozenset()  # what of the format the user said; the rest may be seen
+    sheet: str | None = None  # of a spreadsheet; None: the first
+    content: bytes | None = field(default=None, repr=False)  # of standard input, once it is read
 
     @property
     def name(self) -> str:
@@ -88,6 +138,11 @@ class TableFile:
         return self.path.endswith((".parquet", ".pq"))
 
     @property
+    def is_spreadsheet(self) -> bool:
+        """Whether it is a file of Excel or of another spreadsheet."""
+        return self.path.lower().endswith((".xls", ".xlsx", ".xlsm", ".xlsb", ".ods"))
+
+    @property
     def sep(self) -> str:
-        """What is between two cells of this CSV file."""
+        """What is between two cells of this CSV file, unless its beginning shows another."""
         return self.form.sep or ("\t" if self.path.removesuffix(".gz").endswith(".tsv") else ",")

@@ -1,91 +1,97 @@
-"""Tables read block by block, from CSV and Parquet files.
+"""Tables read block by block, from CSV and Parquet files and from spreadsheets.
 
 The cells of a CSV file stay the text that they are: what a cell means must not depend on the block
-it is read in, and columns that nobody computes with are written back unchanged. Those of a Parquet
-file have their types.
+it is read in, and columns that nobody computes with are written back unchanged. Those of other
+files have their types.
 """
 
-import csv
-import gzip
-import io
-import re
-import sys
-import zlib
+from __future__ import annotations
+
+import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from sosbands.cli.table_file import RowError, TableError, TableFile
+from sosbands.cli.csv_records import Layout, csv_records
+from sosbands.cli.spreadsheets import spreadsheet_table
+from sosbands.cli.table_file import Problems, RowError, TableError, TableFile, column_name
 from sosbands.quoting import listed, quoted, shortened
 
 # Rows in memory at once: a hundred columns of text are then some 300 MB.
 BLOCK_ROWS = 50_000
+# Lines that a message names.
+_TOLD = 5
 
 
-def read_table(file: TableFile) -> pd.DataFrame:
-    """All rows of a table; see `read_blocks`."""
-    return pd.concat(read_blocks(file), ignore_index=True)
+def read_table(file: TableFile, problems: Problems, *, drop_ragged: bool = False) -> pd.DataFrame:
+    """All rows of a table, and what is wrong with them; see `read_blocks`.
+
+    Rows with more cells than the header are a problem, or are left out if `drop_ragged`. Names that
+    repeat are a matter of those who use the columns.
+    """
+    ragged = _Ragged(stop=False)
+    table = pd.concat(_blocks(file, BLOCK_ROWS, ragged), ignore_index=True)
+    if ragged.long and not drop_ragged:
+        problems.add(f"{_ragged_lines(ragged, file)}, or leave them out with --drop-ragged")
+    ragged.warn(file)
+    return table
 
 
 def read_blocks(file: TableFile, *, rows: int = BLOCK_ROWS) -> Iterator[pd.DataFrame]:
     """The rows of a table in blocks of at most `rows`; the index counts them from zero.
 
-    Cells of a CSV file (``.gz`` is unpacked) are strings, empty where there is nothing; those of a
-    Parquet file have the types of pandas. A `TableError` is raised if there are no rows, if columns
-    share a name, or if the file is damaged.
+    Cells of a CSV file (``.gz`` is unpacked) are strings, empty where there is nothing, and
+    ``attrs["sep"]`` is what was between them; those of others have their types. A `TableError` is
+    raised if there are no rows or the file is damaged.
     """
-    if file.path.endswith((".xls", ".xlsx", ".ods")):
-        raise TableError(f"{file.path} is a spreadsheet: save it as CSV, or as Parquet")
-    if file.path.endswith((".zip", ".bz2", ".xz", ".zst")):
-        raise TableError(f"{file.path} is compressed, but not by gzip: unpack it, or use gzip")
-    start = 0
-    for block in (_parquet_blocks if file.is_parquet else _csv_blocks)(file, rows):
-        if start == 0:
-            _check_names(list(block.columns), file)
-        block.index = pd.RangeIndex(start, start + len(block))
-        start += len(block)
-        if len(block):
-            yield block
-    if start == 0:
-        raise TableError(f"{file.name} has a header but no rows: there is nothing to do")
+    ragged = _Ragged(stop=True)
+    yield from _blocks(file, rows, ragged)
+    ragged.warn(file)
 
 
-@contextmanager
-def naming_lines(file: TableFile) -> Iterator[None]:
-    """Let errors name the line of the file, as an editor shows it, in place of the row."""
-    try:
-        yield
-    except RowError as error:
-        raise error.at_line(line_of(file, error.row)) from None
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that several columns have."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
-def line_of(file: TableFile, row: int) -> int | None:
-    """The line of a CSV file in which a row begins; the first row below the header is zero.
+def with_lines(problems: Problems, file: TableFile) -> Problems:
+    """The same problems, with lines of the file, as an editor shows them, in place of rows."""
+    lines = lines_of(file, {error.row for error in problems.found if isinstance(error, RowError)})
+    return Problems(
+        [
+            error.at_line(lines.get(error.row)) if isinstance(error, RowError) else error
+            for error in problems.found
+        ]
+    )
 
-    None where there are no lines to count again: in Parquet files, and in what has come through a
+
+def lines_of(file: TableFile, rows: Collection[int]) -> dict[int, int]:
+    """The lines of a CSV file in which rows begin; the first row below the header is zero.
+
+    Empty where there are no lines to count again: in other files, and in what has come through a
     pipe. Blank lines, and line ends within quotes, are why it is not simply the row plus two.
     """
-    if file.is_parquet or file.is_stream or not Path(file.path).is_file():
-        return None
-    with _bytes_of(file) as stream:
-        blank_lines, header = _beginning(stream, file)
-        text = io.TextIOWrapper(stream, file.form.codec, newline="")
-        records, end, below = csv.reader(text, delimiter=file.sep), 0, -1 - blank_lines
-        try:
-            for cells in records:
-                begin, end = end + 1, records.line_num
-                # Before the header, every blank line has been counted.
-                if below < 0 or len(header) == 1 or not _is_blank(cells):
-                    if below == row:
-                        return begin
-                    below += 1
-        except csv.Error:  # a cell that is too long for it, perhaps in this very row
-            return end + 1 if below == row else None
-    return None
+    found: dict[int, int] = {}
+    if not rows or file.is_parquet or file.is_spreadsheet:
+        return found
+    if file.content is None and (file.is_stream or not Path(file.path).is_file()):
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # all that there is to say of the file has been said
+        with csv_records(file) as (_, records):
+            width, below = len(next(records)[1]), -1
+            for line, cells in records:
+                below += len(_trimmed(cells, width)) <= width
+                if below in rows:
+                    found.setdefault(below, line)
+                if len(found) == len(rows):
+                    break
+    return found
 
 
 def parquet_module() -> Any:
@@ -99,116 +105,123 @@ def parquet_module() -> Any:
     return pyarrow.parquet
 
 
+class _Ragged:
+    """Rows that have more or fewer cells than the header."""
+
+    def __init__(self, *, stop: bool) -> None:
+        self.stop = stop  # at the first that has more
+        self.long: list[int] = []  # their lines
+        self.cells = 0  # of the first of these
+        self.columns = 0
+        self.short = 0
+
+    def warn(self, file: TableFile) -> None:
+        """Say how many rows were filled up."""
+        if self.short:
+            warnings.warn(
+                f"rows of {file.name} with fewer cells than the header: {self.short}; what they "
+                "lack is taken for missing",
+                stacklevel=3,
+            )
+
+
+def _ragged_lines(ragged: _Ragged, file: TableFile) -> str:
+    lines = ", ".join(map(str, ragged.long[:_TOLD]))
+    more = f" and {len(ragged.long) - _TOLD} more" if len(ragged.long) > _TOLD else ""
+    where = f"line {lines}" if len(ragged.long) == 1 else f"lines {lines}{more}"
+    return (
+        f"{where} of {file.name}: {ragged.cells} cells but the header has {ragged.columns}; put "
+        "quotes around cells that contain the separator"
+    )
+
+
+def _blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFrame]:
+    if file.path.endswith((".zip", ".bz2", ".xz", ".zst")):
+        raise TableError(f"{file.path} is compressed, but not by gzip: unpack it, or use gzip")
+    start = 0
+    for block in _kind_of_blocks(file, rows, ragged):
+        block.index = pd.RangeIndex(start, start + len(block))
+        start += len(block)
+        if len(block):
+            yield block
+    if start == 0:
+        raise TableError(f"{file.name} has a header but no rows: there is nothing to do")
+
+
+def _kind_of_blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFrame]:
+    if file.is_parquet:
+        return _parquet_blocks(file, rows)
+    if file.is_spreadsheet:
+        return iter([spreadsheet_table(file)])
+    return _csv_blocks(file, rows, ragged)
+
+
 def _parquet_blocks(file: TableFile, rows: int) -> Iterator[pd.DataFrame]:
     parquet = parquet_module()
     import pyarrow as pa
 
     try:
-        with parquet.ParquetFile(file.path) as opened:
-            _check_names(opened.schema_arrow.names, file)
-            for batch in opened.iter_batches(batch_size=rows):
+        with parquet.ParquetFile(file.path) as stored:
+            twice = repeated(stored.schema_arrow.names)
+            if twice:  # which pyarrow does not hold apart
+                raise TableError(
+                    f"{file.name} has several columns named {listed(twice)}: give each its own name"
+                )
+            for batch in stored.iter_batches(batch_size=rows):
                 yield batch.to_pandas()
     except pa.ArrowInvalid as error:
         first = shortened(str(error).splitlines()[0], 200)
         raise TableError(f"{file.path} is not a complete Parquet file: {first}") from error
 
 
-def _csv_blocks(file: TableFile, rows: int) -> Iterator[pd.DataFrame]:
-    try:
-        with _bytes_of(file) as stream:
-            yield from _parsed_blocks(stream, file, rows)
-    except pd.errors.EmptyDataError:
-        raise TableError(f"{file.name} is empty: a header and rows are needed") from None
-    except pd.errors.ParserError as error:
-        found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        said = f"{file.name} is not a CSV table: {shortened(str(error).strip(), 200)}"
-        if found is not None:
-            said = (
-                f"line {found[2]} of {file.name} has {found[3]} cells but the header has "
-                f"{found[1]}: put quotes around cells that contain the separator"
-            )
-        raise TableError(said) from error
-    except UnicodeError as error:
-        raise TableError(
-            f"{file.name} is not {file.form.encoding} text: name its encoding, such as "
-            "encoding='cp1252' or --encoding cp1252 for files from Windows"
-        ) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(f"{file.name} is not a complete gzip file: {error}") from error
+def _csv_blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFrame]:
+    with csv_records(file) as (layout, records):
+        _, header = next(records, (0, []))
+        if not header:
+            raise TableError(f"{file.name} is empty: a header and rows are needed")
+        names = [column_name(name) for name in header]
+        _check_separator(layout, file)
+        filled = _filled(records, len(names), ragged, file)
+        while block := list(islice(filled, rows)):
+            # One array: of many columns, each would take longer than its cells.
+            values = np.empty((len(block), len(names)), dtype=object)
+            values[:] = block
+            made = pd.DataFrame(values, columns=names, dtype=object, copy=False)
+            made.attrs["sep"] = layout.sep
+            yield made
 
 
-def _parsed_blocks(stream: io.BufferedReader, file: TableFile, rows: int) -> Iterator[pd.DataFrame]:
-    """The header is read as a row: pandas would rename columns of the same name."""
-    blank_lines, header = _beginning(stream, file)
-    _check_separator(header, file)
-    with pd.read_csv(
-        stream,
-        sep=file.sep,
-        header=None,
-        dtype=object,
-        na_filter=False,
-        encoding=file.form.codec,
-        chunksize=rows,
-        skiprows=blank_lines,
-        # An empty line is how a single column writes a missing value.
-        skip_blank_lines=len(header) != 1,
-    ) as reader:
-        # Of many columns, each takes longer than its cells: so the header is not a block of its
-        # own, and all columns are one array.
-        names: list[str] = []
-        for block in reader:
-            values = block.to_numpy()
-            if not names:
-                names, values = [str(name).strip() for name in values[0]], values[1:]
-            yield pd.DataFrame(values, columns=names, dtype=object, copy=False)
+def _filled(
+    records: Iterator[tuple[int, list[str]]], width: int, ragged: _Ragged, file: TableFile
+) -> Iterator[list[str]]:
+    """Rows with as many cells as the header; those with more are noted, and left out."""
+    ragged.columns = width
+    for line, cells in records:
+        if len(cells) == width:
+            yield cells
+        elif len(kept := _trimmed(cells, width)) > width:
+            ragged.cells = ragged.cells or len(kept)
+            ragged.long.append(line)
+            if ragged.stop:
+                raise TableError(_ragged_lines(ragged, file))
+        else:
+            ragged.short += len(kept) < width and bool(cells)
+            yield kept + [""] * (width - len(kept))
 
 
-@contextmanager
-def _bytes_of(file: TableFile) -> Iterator[io.BufferedReader]:
-    """What is in a file, unpacked; its beginning can be looked at before it is read."""
-    raw: Any
-    if file.is_stream:
-        raw = sys.stdin.buffer
-        stream = io.BufferedReader(raw)
-        try:
-            yield stream
-        finally:
-            stream.detach()  # standard input stays open
-    else:
-        with gzip.open(file.path) if file.path.endswith(".gz") else open(file.path, "rb") as raw:
-            yield io.BufferedReader(raw)
+def _trimmed(cells: list[str], width: int) -> list[str]:
+    """A row without the empty cells that separators at its end make."""
+    while len(cells) > width and not cells[-1].strip():
+        cells = cells[:-1]
+    return cells
 
 
-def _beginning(stream: io.BufferedReader, file: TableFile) -> tuple[int, list[str]]:
-    """The number of blank lines before the header, and its cells as far as they can be seen."""
-    text = stream.peek().decode(file.form.codec, errors="replace")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=file.sep)
-    for blank, cells in enumerate(lines):
-        if not _is_blank(cells):
-            return blank, cells
-    return 0, []
-
-
-def _is_blank(cells: list[str]) -> bool:
-    return len(cells) <= 1 and not "".join(cells).strip()
-
-
-def _check_names(names: list[str], file: TableFile) -> None:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
-        raise TableError(
-            f"{file.name} has several columns named {listed(twice)}: give each its own name"
-        )
-
-
-def _check_separator(header: list[str], file: TableFile) -> None:
-    if len(header) != 1:
+def _check_separator(layout: Layout, file: TableFile) -> None:
+    if len(layout.header) != 1:
         return
     for other in ";,\t|":
-        if other != file.sep and other in header[0]:
-            decimal = "; if its numbers have decimal commas, --decimal , too" * (other == ";")
+        if other != layout.sep and other in layout.header[0]:
             raise TableError(
-                f"{file.name} has only the column {quoted(header[0])}, which looks like several "
-                f"separated by {other!r}: name the separator, sep={other!r} or --sep {other!r}"
-                f"{decimal}"
+                f"{file.name} has only the column {quoted(layout.header[0])}, which looks like "
+                f"several separated by {other!r}: name the separator, --sep {other!r}"
             )

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from sosbands.cli.table_file import TableFile
+from sosbands.cli.table_file import TableError, TableFile
 from sosbands.cli.table_reading import parquet_module
 from sosbands.persistence.replacing import replacing
 
@@ -23,6 +23,8 @@ Write: TypeAlias = Callable[[pd.DataFrame], None]
 @contextmanager
 def writer(file: TableFile) -> Iterator[Write]:
     """A function that appends a block to a table; the file appears when the context ends well."""
+    if file.is_spreadsheet:
+        raise TableError(f"tables are written as CSV or Parquet, got {file.path}: rename it")
     if file.is_stream:
         yield _csv_writer(sys.stdout, file)
         sys.stdout.flush()

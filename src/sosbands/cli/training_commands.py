@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
-from itertools import islice
+import math
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sosbands.cli import options
-from sosbands.cli.command import Command, aligned
-from sosbands.cli.options import option
-from sosbands.cli.table_file import TableFile
-from sosbands.quoting import shortened
+from sosbands.cli.command import Command, aligned, say, working
+from sosbands.cli.options import TrainingTable, option
 
 if TYPE_CHECKING:
+    from sosbands.cli.models import StoredModel
+    from sosbands.cli.row_splits import RowSplit
     from sosbands.cli.table_rows import LabelledRows
     from sosbands.estimator import BandRegressor
-    from sosbands.types import Indices
-
-_TOLD = 20  # columns of categories that the summary names
 
 
 def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -33,8 +30,14 @@ def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 @click.command(cls=Command, example="sosbands fit demo.csv --target y --out band.skops")
 @options.data_argument
+@options.target_option
 @options.out_option(required=True, metavar="MODEL", help="The file to write.")
-@options.training_options
+@options.file_option("--report", metavar="HTML", help="Also write a page about the rows held out.")
+@option(
+    "--ordered",
+    metavar="COL",
+    help="Learn from the first rows by this column, calibrate with later and judge with the last.",
+)
 @options.estimator_option(show_default="an average of four")
 @options.level_option(default=0.9, help="Judge the model at this level; others can be had later.")
 @option(
@@ -60,11 +63,12 @@ def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @options.seed_option
 @options.jobs_option
 @options.trust_option
-@options.reading_options
+@options.training_options
 def fit(
-    data: TableFile,
+    table: TrainingTable,
     out: str,
     *,
+    report: str | None,
     estimator: str | None,
     level: float,
     calibration: str,
@@ -73,118 +77,126 @@ def fit(
     seed: int,
     jobs: int,
     trust: tuple[str, ...],
-    **choices: Any,
 ) -> None:
     """Learn intervals from a table, and save the model.
 
-    DATA is a CSV file (.gz too) or a Parquet file with a header; - is standard input. Columns of
-    text are taken for categories. Prints how good the intervals are on rows held out.
+    DATA is a CSV file (.gz too), a Parquet file or a spreadsheet with a header; - is CSV from
+    standard input. Columns may hold numbers, dates, times and text, and may have gaps. Prints how
+    good the intervals are on rows held out, and remembers which these were. Of Parquet files with
+    more than two million rows, a sample learns and all others calibrate, block by block.
     """
-    from sosbands.cli.models import fresh_model, save_model
-    from sosbands.cli.table_rows import read_training
-    from sosbands.learning.kernel_band import KernelBand
+    _check_choices(table, report, calibration, test_size)
+    parameters: dict[str, Any] = {
+        "symmetric": "auto" if symmetric is None else symmetric,
+        "estimator": estimator,
+        "trusted": trust,
+        "n_jobs": jobs,
+        "random_state": seed,
+    }
+    if calibration == "split" and report is None and table.is_large:
+        _fit_in_blocks(table, out, level, test_size, parameters)
+        return
+    rows = table.read()
+    with working("preparing"):
+        from sosbands.cli.models import fresh_model, save_model
+        from sosbands.cli.row_splits import RowSplit
 
-    rows = read_training(data, **choices)
-    train, test = _split(rows, test_size, seed)
-    model = fresh_model(
-        rows.columns,
-        estimator,
-        trusted=trust,
-        band=KernelBand(symmetric="auto" if symmetric is None else symmetric),
-        calibration=calibration,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=int(sys.stderr.isatty()),
-    )
-    groups = None if rows.groups is None else rows.groups[train]
-    model.fit(rows.X.iloc[train], rows.y[train], groups=groups).set_params(verbose=0)
-    summary = _summary(model, rows, test, level)
-    known = {"columns": asdict(rows.columns), "level": level, "data": Path(data.path).name}
-    save_model(model, out, trusted=trust, **known, summary=summary)
+        split = RowSplit.of(rows, test_size, seed)
+        model = fresh_model(calibration=calibration, **parameters, **split.parameters)
+        train = rows.take(split.train)
+    say(f"learning from {len(train.y)} rows; inputs: {len(rows.columns.inputs)}")
+    model.fit(train.X, train.y, groups=train.groups).set_params(verbose=0)
+    with working("judging"):
+        stored = _judged(model, rows, split, level, Path(table.file.path).name)
+        save_model(stored, out, trusted=trust)
+    lines = [*(stored.summary or {}).items(), ("saved", out)]
+    if report is not None:
+        with working(f"writing {report}"):
+            from sosbands.cli.reporting import write_page
+
+            judges = replace(rows.take(split.test), held_out=True)
+            write_page(stored, judges, table.file, report, level=level)
+        lines.append(("report", report))
+    click.echo(aligned(lines))
+
+
+def _fit_in_blocks(
+    table: TrainingTable,
+    out: str,
+    level: float,
+    test_size: float,
+    parameters: dict[str, Any],
+) -> None:
+    """Learn from a sample of a file that is not read at once, and calibrate with all of it."""
+    with working(f"reading {table.file.name}"):
+        from sosbands.cli.large_files import LargeRows, fit_in_blocks, large_summary
+        from sosbands.cli.models import StoredModel, fresh_model, save_model
+        from sosbands.cli.table_columns import Choice
+
+        model = fresh_model(**parameters)
+        rows = LargeRows.of(
+            table.file,
+            Choice(**table.choice),
+            test_size=test_size,
+            seed=parameters["random_state"],
+            drop_missing=table.rows["drop_missing"],
+        )
+    say(f"learning from {len(rows.judges)} rows, in blocks; inputs: {len(rows.columns.inputs)}")
+    model = fit_in_blocks(rows, model, jobs=parameters["n_jobs"]).set_params(verbose=0)
+    with working("judging"):
+        summary = large_summary(rows, model, level)
+        name = Path(table.file.path).name
+        stored = StoredModel(model, rows.columns, level, rows.form, [], name, summary)
+        save_model(stored, out, trusted=parameters["trusted"])
     click.echo(aligned([*summary.items(), ("saved", out)]))
 
 
-def _split(rows: LabelledRows, test_size: float, seed: int) -> tuple[Indices, Indices]:
-    """Rows to learn from, calibration included, and rows that judge."""
-    import numpy as np
-    from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
-
-    n = len(rows.y)
-    if test_size == 0:
-        return np.arange(n), np.arange(0)
-    kind = ShuffleSplit if rows.groups is None else GroupShuffleSplit
-    splitter = kind(1, test_size=test_size, random_state=seed)
-    train, test = next(splitter.split(rows.X, groups=rows.groups))
-    return np.sort(train), np.sort(test)
-
-
-def _summary(
-    model: BandRegressor, rows: LabelledRows, test: Indices, level: float
-) -> dict[str, str]:
-    from sosbands.metrics import coverage, mean_width
-
-    n, certificate = len(rows.y), model.certificate_
-    parts = f"{model.n_train_} learn, {n - len(test) - model.n_train_} calibrate"
-    if model.calibration_.by_folds:
-        parts = f"{model.n_train_} learn and calibrate"
-    dropped = f"; {rows.n_dropped} with missing values left out" if rows.n_dropped else ""
-    sides = "symmetric" if model.symmetric_ else "two-sided"
-    judged = {"coverage": "not measured: no rows were held out"}
-    if len(test):
-        intervals = model.predict_interval(rows.X.iloc[test], level)
-        y, target = rows.y[test], shortened(str(rows.columns.target))
-        judged = {
-            "coverage": f"{coverage(y, intervals):.3f} of the rows held out, asked for {level:g}",
-            "mean width": f"{mean_width(intervals):.4g}; {target} goes from {y.min():.4g} to "
-            f"{y.max():.4g}",
-        }
-    return {
-        "rows": f"{n}: {parts}, {len(test)} judge{dropped}",
-        "columns": _columns(rows),
-        "model": f"{sides} band around {_mean(model.estimator_)}, {model.calibration} calibration",
-        **judged,
-        "certificate": f"relative gap {certificate.gap:.1e}, rank {certificate.rank}",
-    }
+def _check_choices(
+    table: TrainingTable, report: str | None, calibration: str, test_size: float
+) -> None:
+    """Refuse what contradicts itself or cannot be written, before anything is read."""
+    if table.choice["ordered"] is not None:
+        if table.choice["groups"] is not None:
+            raise click.UsageError("--ordered and --groups contradict each other: give one.")
+        if calibration == "cv+":
+            raise click.UsageError("--ordered needs later rows to calibrate: --calibration split.")
+    if report is not None:
+        if test_size == 0:
+            raise click.UsageError("--report needs rows held out: give a --test-size above 0.")
+        if find_spec("jinja2") is None:
+            raise ImportError('a report needs jinja2: pip install "sosbands[report]"')
 
 
-def _mean(fitted: Any) -> str:
-    """What a model is, or of what it is the average."""
-    from sosbands.learning.stacking import StackedMean
+def _judged(
+    model: BandRegressor, rows: LabelledRows, split: RowSplit, level: float, name: str
+) -> StoredModel:
+    """A fitted model with all that is known of it."""
+    from sosbands.cli.fit_summary import fit_summary
+    from sosbands.cli.known_files import KnownFile
+    from sosbands.cli.models import StoredModel
 
-    if isinstance(fitted, StackedMean):
-        shares = sorted(((w, name) for name, w in fitted.weights_.items()), reverse=True)
-        return " + ".join(f"{100 * w:.0f} % {name}" for w, name in shares if w >= 0.005)
-    return type(fitted[-1] if hasattr(fitted, "steps") else fitted).__name__
-
-
-def _columns(rows: LabelledRows) -> str:
-    known = rows.columns.categories
-    numeric = len(rows.columns.inputs) - len(known)
-    if not known:
-        return f"{numeric} of numbers"
-    some = [f"{shortened(name)} ({len(kinds)})" for name, kinds in islice(known.items(), _TOLD)]
-    listed = ", ".join([*some, "…"] if len(known) > _TOLD else some)
-    return f"{numeric} of numbers, {len(known)} of categories: {listed}"
+    summary = fit_summary(model, rows, split, level)
+    known = KnownFile.of(rows.sha256, rows.n_file, rows.places[split.test])
+    return StoredModel(model, rows.columns, level, rows.form, known, name, summary)
 
 
 @click.command(cls=Command, example="sosbands compare demo.csv --target y")
 @options.data_argument
-@options.training_options
+@options.target_option
 @options.estimator_option(show_default="gradient boosting")
 @options.level_option(default=0.9, help="Of the intervals.")
 @options.json_option
 @options.seed_option
 @options.jobs_option
-@options.reading_options
+@options.training_options
 def compare(
-    data: TableFile,
+    table: TrainingTable,
     *,
     estimator: str | None,
     level: float,
     as_json: bool,
     seed: int,
     jobs: int,
-    **choices: Any,
 ) -> None:
     """Compare our intervals with others on a table.
 
@@ -192,29 +204,38 @@ def compare(
     intervals of constant width around the estimator (split conformal prediction); boosted quantiles
     (CQR). All learn from the same rows of DATA, and are judged on others.
     """
-    from sosbands.cli.models import make_estimator
-    from sosbands.cli.table_rows import read_training
-    from sosbands.evaluation.comparison import compare as compared
+    rows = table.read()
+    with working("preparing"):
+        from sosbands.cli.estimators import make_estimator
+        from sosbands.evaluation.comparison import compare as compared
 
-    rows = read_training(data, **choices)
-    table = compared(
+    found = compared(
         rows.X,
         rows.y,
-        estimator=make_estimator(estimator, seed),
-        transformer=rows.columns.encoder(),
+        estimator=None if estimator is None else make_estimator(estimator, seed),
         confidence_level=level,
         groups=rows.groups,
         n_jobs=jobs,
         random_state=seed,
-        progress=lambda name: click.echo(f"fitting {name}", err=True),
+        progress=lambda name: say(f"fitting {name}"),
     )
     if as_json:
-        click.echo(table.to_json(orient="index", indent=2))
+        click.echo(found.to_json(orient="index", indent=2))
         return
     head = ("", "interval score", "mean width", "coverage", "gap", "seconds")
     body = [
-        (name, f"{score:.4g}", f"{width:.4g}", f"{share:.3f}", f"{gap:.3f}", f"{seconds:.1f}")
-        for name, score, width, share, gap, seconds in table.itertuples()
+        (name, f"{score:.4g}", f"{width:.4g}", f"{share:.3f}", _gap(gap), f"{seconds:.1f}")
+        for name, score, width, share, gap, seconds in found.itertuples()
     ]
     click.echo(aligned([head, *body], right=range(1, 6)))
     click.echo(f"\nSmaller scores are better; coverage should be near {level:g}, the gap near 0.")
+    if found["gap"].isna().any():
+        click.echo(
+            "The gap is not computed: 100 different rows must judge, a quarter of all rows does."
+        )
+    if found["mean_width"].isin([math.inf]).any():
+        click.echo(f"Some intervals are infinite: too few rows calibrate for a level of {level:g}.")
+
+
+def _gap(gap: float) -> str:
+    return "none" if math.isnan(gap) else f"{gap:.3f}"
