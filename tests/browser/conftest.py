@@ -10,7 +10,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.support.ui import WebDriverWait
 
 FLAGS = (
     "--headless=new",
@@ -32,15 +31,13 @@ class Browser:
         self.driver = driver
 
     def open(self, address, *, width=1280, height=900, scheme="light", scripts=True):
-        """Load a page on a screen of this width, and wait until all its pictures are drawn."""
+        """Load a page on a screen of this width."""
         self.screen(width, height, scheme)
         self.driver.get("about:blank")
         self.take_logs()
         self.take_requests()  # those of the tab that Chromium starts with
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.driver.get(address)
-        if scripts:
-            self.wait_for_pictures()
 
     def screen(self, width, height, scheme):
         """Emulate a screen; narrow ones belong to phones."""
@@ -48,10 +45,6 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-    def wait_for_pictures(self):
-        drawn = "return document.documentElement.dataset.drawn"
-        WebDriverWait(self.driver, 60).until(lambda driver: driver.execute_script(drawn))
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)

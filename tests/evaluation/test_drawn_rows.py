@@ -32,13 +32,22 @@ def test_equal_places_are_spread_within_the_gap_to_their_neighbours():
     assert np.abs(spread - x).max() < 0.5
 
 
-def test_parts_of_an_input_and_of_the_distance_hold_every_row_once(drawn):
-    for parts in (list(drawn.width_by_input(0)), list(drawn.width_by_distance())):
-        assert sum(part.n_rows for part in parts) == 400
-    first = next(drawn.width_by_input(0))
-    x = drawn.inputs[:, 0]
-    inside = (x >= first.low) & (x <= first.high)
-    assert first.median_width == np.median(drawn.widths[inside])
+def test_bins_and_distances_hold_every_row_once(drawn):
+    assert sum(part.n_rows for part in drawn.by_distance()) == 400
+    x = drawn.values(drawn.rows.columns[0])
+    bins = drawn.median_intervals(x)
+    assert bins.left[0] == x.min()
+    assert bins.right[-1] == x.max()
+    first = x < bins.right[0]
+    np.testing.assert_array_equal(bins.ends[0], np.median(drawn.ends[first], axis=0))
+
+
+def test_few_different_values_are_bins_themselves(drawn):
+    x = np.repeat([1.0, 2.0, 4.0, 5.0], 100)
+    bins = drawn.median_intervals(x)
+    np.testing.assert_array_equal(bins.left, [0.5, 1.5, 3.0, 4.5])
+    np.testing.assert_array_equal(bins.right, [1.5, 3.0, 4.5, 5.5])
+    np.testing.assert_array_equal(bins.ends[2], np.median(drawn.ends[200:300], axis=0))
 
 
 def test_the_widest_and_the_furthest_rows_come_first(drawn):

@@ -16,6 +16,7 @@ from sosbands.evaluation.coverage_counts import binomial_bounds, expected_covera
 from sosbands.metrics import (
     coverage,
     coverage_gap,
+    ert,
     interval_score,
     mean_width,
     size_stratified_coverage,
@@ -52,6 +53,7 @@ def test_the_numbers_are_those_of_the_metrics(model, evaluation):
     assert evaluation.worst_slab_coverage == pytest.approx(
         worst_slab_coverage(Z, Y_NEW, intervals, random_state=0)
     )
+    assert evaluation.ert == pytest.approx(ert(Z, Y_NEW, intervals, 0.9, random_state=0))
     assert evaluation.rmse == pytest.approx(np.sqrt(np.mean((model.predict(X_NEW) - Y_NEW) ** 2)))
 
 
@@ -120,11 +122,11 @@ def test_rows_far_from_the_training_rows_are_counted(model):
 @pytest.mark.parametrize(
     ("n", "missing"),
     [
-        (1, 6),
-        (39, 6),
-        (40, 5),
-        (50, 2),
-        (100, 1),
+        (1, 7),
+        (39, 7),
+        (40, 6),
+        (50, 3),
+        (100, 2),
         (200, 0),
     ],
 )

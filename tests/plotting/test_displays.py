@@ -472,7 +472,7 @@ def test_groups_are_passed_to_the_model(one_input):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"kind": "size"}, 'kind must be "level", "width" or "cluster", got \'size\''),
+        ({"kind": "size"}, "kind must be one of .*'pit'.*, got 'size'"),
         ({"kind": "width", "levels": LEVELS}, 'kind="width" shows one level, got 2'),
         ({"kind": "width", "n_bins": 0}, "n_bins must be from 1 to the number of rows"),
         ({"kind": "cluster", "n_clusters": 0}, "n_clusters must be from 1 to the number of rows"),
@@ -598,3 +598,23 @@ def test_a_model_without_tuning_has_no_tuning_to_draw(one_input):
 def test_the_diagram_of_a_model_stays_that_of_scikit_learn(one_input):
     model, *_ = one_input
     assert "sk-top-container" in model._repr_html_()
+
+
+def test_shares_of_the_distribution_are_equal_where_it_is_right():
+    model = regressor(symmetric=False, lengthscale=1.0, width_weight=20.0, random_state=0)
+    model.fit(*case(1).sample(400, random_state=0))
+    X, y = case(1).sample(2000, random_state=1)
+    display = CoverageDisplay.from_estimator(model, X, y, kind="pit", n_bins=4, random_state=0)
+    assert display.labels == ["0 –\n0.25", "0.25 –\n0.5", "0.5 –\n0.75", "0.75 –\n1"]
+    assert display.coverage.sum() == pytest.approx(1)
+    assert np.all(np.abs(display.coverage - 0.25) < 0.08)  # 120 calibration rows
+    assert np.all(
+        (display.bounds[:, 0] < display.coverage) & (display.coverage < display.bounds[:, 1])
+    )
+    assert display.ax_.get_ylabel() == "share of outputs"
+    values = np.array([0.1, 0.3, 0.35, 0.9])
+    assert CoverageDisplay.from_pit(values, n_bins=2).coverage.tolist() == [0.75, 0.25]
+    with pytest.raises(ValueError, match="use from_pit"):
+        CoverageDisplay.from_predictions(y, np.zeros((2000, 2)), levels=0.9, kind="pit")
+    with pytest.raises(ValueError, match="n_bins must be"):
+        CoverageDisplay.from_pit(values, n_bins=0)

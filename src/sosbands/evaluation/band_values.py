@@ -38,6 +38,14 @@ class BandValues:
         The true intervals.
     extrapolation : array of shape (n,) or None
         How far from the training rows each place is, in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.plotting import BandValues
+    >>> intervals = np.array([[[-1.0], [1.0]], [[-2.0], [2.0]]])
+    >>> BandValues(np.array([0.0, 1.0]), np.zeros(2), intervals).intervals.shape
+    (2, 2, 1)
     """
 
     x: Array
@@ -74,14 +82,6 @@ def input_names(model: BandRegressor, d: int) -> tuple[str, ...]:
     if len(names) != d:
         return tuple(f"input {j + 1}" for j in range(d))
     return tuple(str(name) for name in names)
-
-
-def input_sources(model: BandRegressor, names: Sequence[str]) -> tuple[str, ...]:
-    """For each column that the band sees, the column of X behind it; itself if nobody knows."""
-    encoder = model.band_.encoding.transformer
-    if not isinstance(encoder, TableEncoder):
-        return tuple(names)
-    return tuple(_columns(encoder)[at] for at in encoder.places_)
 
 
 def _columns(encoder: TableEncoder) -> list[str]:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_consistent_length
 
@@ -120,6 +120,17 @@ def compare(
         A row for each method, the best interval score first: interval_score, mean_width, coverage,
         gap (the mean of |coverage − level| over clusters of the inputs, NaN below 100 rows), and
         seconds (of fitting, calibrating and predicting).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sosbands.datasets import case
+    >>> from sosbands.evaluation import compare
+    >>> table = compare(*case(1).sample(200, random_state=0), estimator=LinearRegression())
+    >>> sorted(table.columns)
+    ['coverage', 'gap', 'interval_score', 'mean_width', 'seconds']
+    >>> len(table)
+    4
     """
     (level, *_), _ = checked_levels(confidence_level)
     settings = {"transformer": transformer, "level": level, "seed": random_state}
@@ -131,7 +142,7 @@ def compare(
 def _methods(estimator: Any, seed: int, n_jobs: int | None) -> dict[str, Method]:
     if estimator is None:
         estimator = HistGradientBoostingRegressor(random_state=seed)
-    mean = type(estimator).__name__
+    mean = type(estimator[-1] if isinstance(estimator, Pipeline) else estimator).__name__
     return {
         "sosbands, kernel mean": lambda parts: _band(parts, None, n_jobs),
         f"sosbands, {mean}": lambda parts: _band(parts, estimator, n_jobs),

@@ -4,37 +4,71 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import betabinom, binomtest
 
 from sosbands.conformal import order_rank
+from sosbands.core.checks import check_count
+from sosbands.evaluation.number_words import number
 from sosbands.metrics import Seed, clusters, width_bins
 from sosbands.types import Array, Indices, Mask
 
 
 @dataclass(frozen=True)
 class LevelCoverage:
-    """What intervals of one level do: the share that covers, with 95 % binomial bounds."""
+    """What intervals of one level do: the share that covers, with 95 % binomial bounds.
+
+    `expected` is where the share was to be expected, if the number of calibration rows is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.evaluation.coverage_counts import coverage_by_level
+    >>> intervals = np.tile([[-1.0], [1.0]], (4, 1, 1))
+    >>> (found,) = coverage_by_level(np.array([0.0, 0.5, 1.0, 2.0]), intervals, [0.9])
+    >>> found.coverage, found.mean_width
+    (0.75, 2.0)
+    """
 
     level: float
     coverage: float
     bounds: tuple[float, float]
     mean_width: float
     n_infinite: int
+    expected: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class PartCoverage:
-    """The coverage of some of the rows: of similar width, or near each other."""
+    """The coverage of some of the rows: of similar width, or near each other.
+
+    `expected` is where it was to be expected if the level held for this part, too; None if the
+    number of calibration rows is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sosbands.evaluation.coverage_counts import coverage_by_width
+    >>> intervals = np.array([[-1.0, 1.0], [-1.0, 1.0], [-5.0, 5.0], [-5.0, 5.0]])
+    >>> narrow, wide = coverage_by_width(np.array([0.0, 2.0, 0.0, 2.0]), intervals, 2)
+    >>> narrow.coverage, wide.coverage, wide.median_width
+    (0.5, 1.0, 10.0)
+    """
 
     label: str
     n_rows: int
     coverage: float
     bounds: tuple[float, float]
     median_width: float
+    expected: tuple[float, float] | None = None
+
+    @property
+    def short(self) -> bool:
+        """Whether fewer rows are covered than chance explains."""
+        return self.expected is not None and self.coverage < self.expected[0]
 
 
 def inside(y: Array, intervals: Array) -> Mask:
@@ -45,9 +79,23 @@ def inside(y: Array, intervals: Array) -> Mask:
 
 
 def coverage_by_level(
-    y: Array, intervals: Array, levels: Sequence[float]
+    y: Array,
+    intervals: Array,
+    levels: Sequence[float],
+    n_calibration: int | None = None,
+    asked: float | None = None,
 ) -> tuple[LevelCoverage, ...]:
-    """All rows at each of k levels; intervals of shape (n, 2, k)."""
+    """All rows at each of k levels; intervals of shape (n, 2, k).
+
+    The ranges to be expected of levels other than the one asked for allow for as many looks.
+    """
+
+    def expected(level: float) -> tuple[float, float] | None:
+        chance = 0.05 if level == asked else 0.05 / len(levels)
+        if n_calibration is None:
+            return None
+        return expected_coverage(level, n_calibration, n, chance=chance)
+
     hits, widths, n = inside(y, intervals).sum(axis=0), intervals[:, 1] - intervals[:, 0], len(y)
     return tuple(
         LevelCoverage(
@@ -56,6 +104,7 @@ def coverage_by_level(
             bounds=binomial_bounds(int(hits[j]), n),
             mean_width=float(widths[:, j].mean()),
             n_infinite=int(np.isinf(widths[:, j]).sum()),
+            expected=expected(level),
         )
         for j, level in enumerate(levels)
     )
@@ -65,7 +114,8 @@ def coverage_by_width(y: Array, intervals: Array, n_bins: int) -> tuple[PartCove
     """Narrow to wide intervals, in bins cut at the quantiles of the width; equal ones share one."""
     widths = intervals[:, 1] - intervals[:, 0]
     return tuple(
-        _part(_range(widths[rows]), y[rows], intervals[rows]) for rows in width_bins(widths, n_bins)
+        part_coverage(_range(widths[rows]), y[rows], intervals[rows])
+        for rows in width_bins(widths, n_bins)
     )
 
 
@@ -80,16 +130,28 @@ def coverage_by_cluster(
 ) -> tuple[PartCoverage, ...]:
     """k-means clusters of X as it is; `label` names a cluster by its rows."""
     found = clusters(X, n_clusters=n_clusters, random_state=random_state)
-    return tuple(_part(label(rows), y[rows], intervals[rows]) for rows in found)
+    return tuple(part_coverage(label(rows), y[rows], intervals[rows]) for rows in found)
 
 
-def falls_short(level: float, parts: Sequence[PartCoverage]) -> bool:
-    """Whether a part is covered less than chance explains, allowing for as many looks."""
-    confidence = 1 - 0.05 / max(len(parts), 1)
-    return any(
-        binomial_bounds(round(part.coverage * part.n_rows), part.n_rows, confidence=confidence)[1]
-        < level
-        for part in parts
+def distribution_shares(values: Array, n_bins: int) -> tuple[PartCoverage, ...]:
+    """The share of outputs in parts of equal probability of their predictive distributions."""
+    check_count("n_bins", n_bins)
+    counts, edges = np.histogram(values, bins=n_bins, range=(0.0, 1.0))
+    n, parts = len(values), zip(counts.tolist(), edges[:-1], edges[1:], strict=True)
+    return tuple(
+        PartCoverage(f"{low:.3g} to {high:.3g}", n, count / n, binomial_bounds(count, n), 0.0)
+        for count, low, high in parts
+    )
+
+
+def with_expected(
+    parts: Sequence[PartCoverage], level: float, n_calibration: int
+) -> tuple[PartCoverage, ...]:
+    """The parts with the range of coverage that chance explains, allowing for as many looks."""
+    chance = 0.05 / max(len(parts), 1)
+    return tuple(
+        replace(p, expected=expected_coverage(level, n_calibration, p.n_rows, chance=chance))
+        for p in parts
     )
 
 
@@ -99,8 +161,8 @@ def binomial_bounds(hits: int, n: int, *, confidence: float = 0.95) -> tuple[flo
     return float(found.low), float(found.high)
 
 
-def expected_coverage(level: float, m: int, n: int) -> tuple[float, float]:
-    """Where the coverage of n rows lies with probability ≥ 0.95 after a split calibration with m.
+def expected_coverage(level: float, m: int, n: int, *, chance: float = 0.05) -> tuple[float, float]:
+    """Where the coverage of n rows lies after a split calibration with m, but for a small chance.
 
     Given the calibration rows the coverage is Beta(k, m + 1 − k) distributed, k = ⌈level·(m + 1)⌉,
     so that the number of rows covered is beta-binomial.
@@ -109,11 +171,12 @@ def expected_coverage(level: float, m: int, n: int) -> tuple[float, float]:
     if k > m:
         return 1.0, 1.0
     below = np.cumsum(betabinom.pmf(np.arange(n + 1), n, k, m + 1 - k))
-    low, high = np.searchsorted(below, [0.025, 0.975])
+    low, high = np.searchsorted(below, [chance / 2, 1 - chance / 2])
     return float(low / n), float(min(high, n) / n)
 
 
-def _part(label: str, y: Array, intervals: Array) -> PartCoverage:
+def part_coverage(label: str, y: Array, intervals: Array) -> PartCoverage:
+    """The coverage of these rows."""
     hits, n = int(inside(y, intervals).sum()), len(y)
     return PartCoverage(
         label=label,
@@ -125,5 +188,5 @@ def _part(label: str, y: Array, intervals: Array) -> PartCoverage:
 
 
 def _range(widths: Array) -> str:
-    low, high = (f"{end:.3g}".replace("inf", "∞") for end in (widths.min(), widths.max()))
+    low, high = (number(float(end), 3) for end in (widths.min(), widths.max()))
     return low if low == high else f"{low} to {high}"

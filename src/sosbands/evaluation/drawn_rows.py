@@ -1,8 +1,9 @@
 """The rows that pictures show, where they stand, and how wide their intervals are."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.stats import rankdata
@@ -10,55 +11,51 @@ from scipy.stats import rankdata
 from sosbands.dependence import distance_correlation
 from sosbands.estimator import BandRegressor
 from sosbands.evaluation.band_values import BandValues, band_at, places_along
+from sosbands.evaluation.coverage_counts import PartCoverage, part_coverage
 from sosbands.evaluation.judged_rows import FAR, PredictedRows, without_shortage_warning
+from sosbands.evaluation.shown_columns import ShownColumn
 from sosbands.learning.encoding import TableEncoder
 from sosbands.types import Array, Indices, Mask
 
 Target: TypeAlias = Literal["width", "prediction"]
 
-# More rows make pictures slower, not clearer.
-_MOST_ROWS, _RANKED_ROWS = 3000, 2000
-_MOST_INPUTS = 4
+# Rows that the dependence on inputs is judged by, and the most columns that are shown.
+_RANKED_ROWS, _MOST_COLUMNS = 2000, 4
 # A band is drawn this far beyond the rows, as a share of their range.
 _MARGIN = 0.05
 # Equal inputs are drawn side by side over this share of the smallest gap between different ones.
 _SPREAD = 0.6
+# Rows of a bin whose median interval is drawn, and the most bins; values of a column that has no
+# more different ones than that are bins themselves.
+_BIN_ROWS, _MOST_BINS = 25, 24
+# The most categories of a column that are shown, and the fewest rows that their coverage needs.
+_MOST_CATEGORIES, _CATEGORY_ROWS = 10, 20
 
 
-@dataclass(frozen=True)
-class WidthPart:
-    """The width of the intervals of rows between two values; None if there are no such rows."""
+class MedianIntervals(NamedTuple):
+    """The median ends of intervals, as seen from the prediction, between neighbouring edges."""
 
-    low: float
-    high: float
-    n_rows: int
-    median_width: float | None
-
-    @classmethod
-    def of(cls, low: float, high: float, widths: Array) -> Self:
-        """From the widths of these rows."""
-        median = float(np.median(widths)) if len(widths) else None
-        return cls(float(low), float(high), len(widths), median)
+    left: Array
+    right: Array
+    ends: Array  # shape (bins, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """A sample of the rows that were predicted, at most 3000."""
+    """The sampled rows that were predicted, or some of them."""
 
     rows: PredictedRows
-    place: Indices  # of the drawn ones in `rows.sample`, in random order
-    important: tuple[int, ...]  # the inputs that `target` depends on most, see `_ranked_inputs`
+    place: Indices  # of the drawn ones in `rows.sample`
+    important: tuple[int, ...]  # the columns that `target` depends on most, see `_ranked_inputs`
     target: Target
 
     @classmethod
     def of(cls, rows: PredictedRows) -> Self:
-        """Chosen by the seed of the rows."""
+        """All of the sample; the seed of the rows chooses by which of them columns are ranked."""
         order = np.random.default_rng(rows.seed).permutation(len(rows.sample))
         target, ranked = _ranked_inputs(rows, order[:_RANKED_ROWS])
-        # Of the inputs that come from one column of X, the first one.
-        columns = {rows.sources[j]: int(j) for j in reversed(ranked.tolist())}
-        important = tuple(j for j in ranked.tolist() if columns[rows.sources[j]] == j)
-        return cls(rows, order[:_MOST_ROWS], important[:_MOST_INPUTS], target)
+        columns = tuple(dict.fromkeys(rows.origin[j] for j in ranked.tolist()))
+        return cls(rows, np.arange(len(rows.sample)), columns[:_MOST_COLUMNS], target)
 
     def __getitem__(self, which: slice | Indices | Mask) -> Self:
         return replace(self, place=self.place[which])
@@ -80,14 +77,14 @@ class DrawnRows:
         return self.rows.sample[self.place]
 
     @property
-    def important_names(self) -> tuple[str, ...]:
-        """Of the columns of X behind the important inputs."""
-        return tuple(self.rows.sources[j] for j in self.important)
+    def important_columns(self) -> tuple[ShownColumn, ...]:
+        """The columns that `target` depends on most."""
+        return tuple(self.rows.columns[at] for at in self.important)
 
-    @property
-    def inputs(self) -> Array:
-        """What the band sees of them, in its own units."""
-        return self.rows.units.undo(self.rows.inputs[self.place])
+    def values(self, column: ShownColumn) -> Array:
+        """A column of numbers or dates at these rows."""
+        values: Array = column.values[self.place]
+        return values
 
     @property
     def errors(self) -> Array:
@@ -119,28 +116,47 @@ class DrawnRows:
         """Those with a finite interval."""
         return self[np.isfinite(self.widths)]
 
+    def coverage(self, label: str) -> PartCoverage:
+        """How many of them are covered."""
+        return part_coverage(label, self.rows.y[self.index], self.rows.chosen[self.index])
+
+    def by_category(self, column: ShownColumn) -> tuple[PartCoverage, ...]:
+        """The most frequent categories by name, from the narrowest intervals to the widest."""
+        values = np.array(column.values, dtype=object)[self.place]
+        frequent = Counter(values.tolist()).most_common(_MOST_CATEGORIES)
+        found = [self[values == name].coverage(name) for name, n in frequent if n >= _CATEGORY_ROWS]
+        return self.rows.expected(sorted(found, key=lambda part: part.median_width))
+
+    def by_distance(self) -> tuple[PartCoverage, ...]:
+        """Near the training rows, further away, and where the model guesses."""
+        distance = self.extrapolation
+        parts = {
+            "close to training rows": distance <= 0.1,
+            "not close to any training row": (distance > 0.1) & (distance <= FAR),
+            "unlike all training rows": distance > FAR,
+        }
+        found = [self[inside].coverage(name) for name, inside in parts.items() if inside.any()]
+        return self.rows.expected(found)
+
+    def median_intervals(self, x: Array) -> MedianIntervals:
+        """The usual interval along x, in bins with about as many rows each."""
+        different = np.unique(x)
+        if len(different) <= min(_MOST_BINS, len(x) // 2):
+            edges = _around(different)
+        else:
+            n_bins = int(np.clip(len(x) // _BIN_ROWS, 1, _MOST_BINS))
+            edges = np.unique(np.quantile(x, np.linspace(0, 1, n_bins + 1)))
+        place = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, max(len(edges) - 2, 0))
+        used, ends = np.unique(place), self.ends
+        medians = np.array([np.median(ends[place == b], axis=0) for b in used])
+        return MedianIntervals(edges[used], edges[np.minimum(used + 1, len(edges) - 1)], medians)
+
     def width_quantiles(self) -> Iterator[tuple[float, float]]:
         """Shares of the rows with a finite interval, and the width that they stay below."""
         widths = self.finite().widths
         if len(widths):
             for share in (0.05, 0.25, 0.5, 0.75, 0.95):
                 yield share, float(np.quantile(widths, share))
-
-    def width_by_input(self, j: int) -> Iterator[WidthPart]:
-        """Ranges of an input, cut at its quantiles."""
-        x, widths = self.inputs[:, j], self.widths
-        edges = np.unique(np.quantile(x, np.linspace(0, 1, 6)))
-        place = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, max(len(edges) - 2, 0))
-        for b in np.unique(place):
-            inside = place == b
-            yield WidthPart.of(x[inside].min(), x[inside].max(), widths[inside])
-
-    def width_by_distance(self) -> Iterator[WidthPart]:
-        """Near the training rows, further away, and where the model guesses."""
-        distance, widths = self.extrapolation, self.widths
-        for low, high in ((0.0, 0.1), (0.1, FAR), (FAR, 1.0)):
-            inside = (distance <= high) & ((distance > low) | (low == 0))
-            yield WidthPart.of(low, high, widths[inside])
 
     def band_along(self, model: BandRegressor, X: Any) -> BandValues | None:
         """The band along the only column of X; None if there are others, or no plain numbers."""
@@ -161,6 +177,15 @@ def side_by_side(x: Array) -> Array:
     gap = float(np.diff(different).min()) if len(different) > 1 else 1.0
     first, last, place = (rankdata(x, method=method) for method in ("min", "max", "ordinal"))
     return x + _SPREAD * gap * ((place - first + 0.5) / (last - first + 1) - 0.5)
+
+
+def _around(different: Array) -> Array:
+    """Edges half way between the values."""
+    if len(different) == 1:
+        return np.array([different[0] - 0.5, different[0] + 0.5])
+    middle = (different[1:] + different[:-1]) / 2
+    first, last = 2 * different[0] - middle[0], 2 * different[-1] - middle[-1]
+    return np.concatenate([[first], middle, [last]])
 
 
 def _ranked_inputs(rows: PredictedRows, place: Indices) -> tuple[Target, Indices]:

@@ -1,7 +1,7 @@
 """Rows with all that a model says of them, and what follows for its intervals."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sosbands.conformal import checked_levels
 from sosbands.dependence import distance_correlation, hsic, mutual_information
 from sosbands.estimator import BandRegressor
-from sosbands.evaluation.band_values import input_names, input_sources
+from sosbands.evaluation.band_values import input_names
 from sosbands.evaluation.coverage_counts import (
     PartCoverage,
     binomial_bounds,
@@ -23,19 +23,29 @@ from sosbands.evaluation.coverage_counts import (
     coverage_by_width,
     expected_coverage,
     inside,
+    with_expected,
 )
 from sosbands.evaluation.results import Evaluation
+from sosbands.evaluation.shown_columns import ShownColumn, column_of_inputs, shown_columns
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import Seed, cluster_count, interval_score, mean_width, worst_slab_coverage
+from sosbands.metrics import (
+    Seed,
+    cluster_count,
+    ert,
+    interval_score,
+    mean_width,
+    worst_slab_coverage,
+)
 from sosbands.types import Array, Indices, Mask
 
 # Levels of the coverage curve, beside the one asked for.
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 # Rows that clusters, slabs, dependences and distances are computed from: more only cost time.
 _SAMPLE = 20_000
-# The coverage of fewer rows in a part is noise; a slab holds a fifth of half the rows.
-_PART_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS = 20, 50, 200
+# The coverage of fewer rows in a part is noise; a slab holds a fifth of half the rows; a classifier
+# of misses learns from a tenth of the rows at level 0.9.
+_PART_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS, _CLASSIFIED_ROWS = 20, 50, 200, 200
 _WIDTH_BINS = 5
 # `extrapolation` beyond which the model guesses, and below which a row is a training row.
 FAR, _SEEN = 0.5, 1e-9
@@ -57,11 +67,26 @@ class PredictedRows:
     inputs : array
         What the band sees of them, standardised.
     extrapolation : array
-    names, sources : tuple of str
-        Of the columns of `inputs`, and the columns of X that they come from.
+    columns : tuple of ShownColumn
+        The columns of X at those rows, as their owner knows them.
+    origin : tuple of int
+        For each column of `inputs` the one of `columns` that it comes from.
+    names : tuple of str
+        Of the columns of `inputs`.
     units : Affine
         Undoes the standardisation of the inputs.
     n_calibration, seed : int
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.datasets import case
+    >>> from sosbands.evaluation import PredictedRows
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(100, random_state=0))
+    >>> X, y = case(1).sample(50, random_state=1)
+    >>> rows = PredictedRows.of(model, X, y, confidence_level=0.9, random_state=0)
+    >>> rows.intervals.shape == (50, 2, len(rows.levels)), rows.widths.shape
+    (True, (50,))
     """
 
     y: Array
@@ -72,8 +97,9 @@ class PredictedRows:
     sample: Indices
     inputs: Array
     extrapolation: Array
+    columns: tuple[ShownColumn, ...]
+    origin: tuple[int, ...]
     names: tuple[str, ...]
-    sources: tuple[str, ...]
     units: Affine
     n_calibration: int
     seed: int
@@ -104,8 +130,9 @@ class PredictedRows:
         with without_shortage_warning():  # the curve asks for more levels than the user did
             intervals = model.predict_interval(X, levels)
         sample = row_sample(len(outputs), _SAMPLE, random_state)
-        B = model.band_.encoding(_safe_indexing(checked, sample))
-        units, names = Affine.of(B), input_names(model, B.shape[1])
+        sampled = _safe_indexing(checked, sample)
+        B = model.band_.encoding(sampled)
+        units = Affine.of(B)
         return cls(
             y=outputs,
             mean=np.asarray(model.predict(X)),
@@ -115,8 +142,9 @@ class PredictedRows:
             sample=sample,
             inputs=units(B),
             extrapolation=model.extrapolation(_safe_indexing(X, sample)),
-            names=names,
-            sources=input_sources(model, names),
+            columns=shown_columns(model, sampled, B),
+            origin=column_of_inputs(model, B.shape[1]),
+            names=input_names(model, B.shape[1]),
             units=units,
             n_calibration=model.calibration_.size,
             seed=random_state,
@@ -160,7 +188,9 @@ class PredictedRows:
             **values,
             extrapolating=float(np.mean(self.extrapolation > FAR)),
             seen=float(np.mean(self.extrapolation < _SEEN)),
-            by_level=coverage_by_level(self.y, self.intervals, self.levels),
+            by_level=coverage_by_level(
+                self.y, self.intervals, self.levels, self.n_calibration, asked=self.level
+            ),
             by_width=by_width,
             by_cluster=by_cluster,
             reasons=reasons,
@@ -168,7 +198,12 @@ class PredictedRows:
 
     def _by_width(self) -> tuple[PartCoverage, ...]:
         n_bins = min(_WIDTH_BINS, len(self.y) // _PART_ROWS)
-        return coverage_by_width(self.y, self.chosen, n_bins) if n_bins > 1 else ()
+        found = coverage_by_width(self.y, self.chosen, n_bins) if n_bins > 1 else ()
+        return self.expected(found)
+
+    def expected(self, parts: Sequence[PartCoverage]) -> tuple[PartCoverage, ...]:
+        """Parts of these rows with the range of coverage that was to be expected."""
+        return with_expected(parts, self.level, self.n_calibration)
 
     def _by_cluster(self) -> tuple[PartCoverage, ...]:
         """Clusters of the standardised inputs, named by where they are; the worst one first."""
@@ -184,24 +219,13 @@ class PredictedRows:
             random_state=self.seed,
             label=self._where,
         )
-        return tuple(sorted(found, key=lambda part: part.coverage))
+        return self.expected(sorted(found, key=lambda part: part.coverage))
 
     def _where(self, part: Indices) -> str:
-        """The two columns in which these sampled rows differ most from all, with their medians."""
-        middle = np.median(self.inputs[part], axis=0)
-        order = np.argsort(-np.abs(middle), kind="stable").tolist()
-        telling = list({self.sources[j]: j for j in reversed(order)}.items())[::-1][:2]
-        values = self.units.undo(middle)
-        return ", ".join(
-            self._value(j, values[j]) for _, j in sorted(telling, key=lambda it: it[1])
-        )
-
-    def _value(self, j: int, value: float) -> str:
-        """An input with its value; an indicator says it by its name."""
-        name, column = self.names[j], self.sources[j]
-        if name.startswith(f"{column} = ") or name == f"{column} is missing":
-            return name if value > 0.5 else name.replace(" = ", " ≠ ").replace(" is ", " is not ")
-        return f"{name} ≈ {_rounded(value, self.units.scale[j])}"
+        """The two columns in which these sampled rows differ most from all, in words."""
+        order = np.argsort(-np.abs(np.median(self.inputs[part], axis=0)), kind="stable")
+        telling = list(dict.fromkeys(self.origin[j] for j in order.tolist()))[:2]
+        return ", ".join(self.columns[at].typical(part) for at in sorted(telling))
 
     def _conditional(
         self, by_width: tuple[PartCoverage, ...], by_cluster: tuple[PartCoverage, ...]
@@ -218,6 +242,7 @@ class PredictedRows:
             "size_stratified_coverage": bins,
             "coverage_gap": gap,
             "worst_slab_coverage": self._worst_slab(),
+            "ert": self._excess_risk(),
             **self._dependences(),
         }
 
@@ -226,6 +251,12 @@ class PredictedRows:
         if len(y) < _SLAB_ROWS:
             return f"slabs need {_SLAB_ROWS} rows, got {len(y)}"
         return float(worst_slab_coverage(self.inputs, y, intervals, random_state=self.seed))
+
+    def _excess_risk(self) -> float | str:
+        y, intervals = self.y[self.sample], self.chosen[self.sample]
+        if len(y) < _CLASSIFIED_ROWS:
+            return f"a classifier of misses needs {_CLASSIFIED_ROWS} rows, got {len(y)}"
+        return float(ert(self.inputs, y, intervals, self.level, random_state=self.seed))
 
     def _dependences(self) -> dict[str, float | str]:
         """Of the rows with a finite interval; a score is |y − centre|/(half width)."""
@@ -256,10 +287,3 @@ def without_shortage_warning() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="a level of .* needs at least")
         yield
-
-
-def _rounded(value: float, spread: float) -> str:
-    """A number to a hundredth of what such numbers vary by: 2015, not 2.02e+03."""
-    decimals = 1 - int(np.floor(np.log10(spread)))
-    plain = f"{round(value, decimals) + 0.0:.{max(decimals, 0)}f}"
-    return plain if len(plain) < 12 else f"{value:.4g}"

@@ -33,6 +33,8 @@ class Evaluation:
         Of the mean.
     size_stratified_coverage, coverage_gap, worst_slab_coverage : float or None
         The smallest over width bins, the mean of |coverage − level| over clusters, the worst slab.
+    ert : float or None
+        The excess risk of the target coverage, as `sosbands.metrics.ert` estimates it.
     hsic, distance_correlation : float or None
         Of |y − mean| and the width.
     mutual_information : float or None
@@ -43,6 +45,16 @@ class Evaluation:
         Coverage of several levels, of width bins and of clusters of the inputs.
     reasons : mapping
         Why a number is None.
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.datasets import case
+    >>> from sosbands.evaluation import evaluate
+    >>> model = BandRegressor(None, random_state=0).fit(*case(1).sample(300, random_state=0))
+    >>> found = evaluate(model, *case(1).sample(500, random_state=1))
+    >>> found.outcome, found.n_rows, found.to_frame()["diagnostic"][0]
+    ('as asked', 500, 'coverage')
     """
 
     level: float
@@ -59,6 +71,7 @@ class Evaluation:
     size_stratified_coverage: float | None
     coverage_gap: float | None
     worst_slab_coverage: float | None
+    ert: float | None
     hsic: float | None
     distance_correlation: float | None
     mutual_information: float | None
@@ -149,6 +162,7 @@ _MEANINGS = {
     "coverage_gap": "mean of |coverage − {level:g}| over clusters of the inputs; near 0 is good",
     "worst_slab_coverage": "coverage in the worst slice of the inputs, chosen on other rows; "
     "near {level:g} is good",
+    "ert": "mean of |local coverage − {level:g}| that a classifier of misses finds; near 0 is good",
     "hsic": "how strongly the size of the error depends on the width; larger is more adaptive",
     "distance_correlation": "the same from 0 (constant or useless widths) to 1",
     "mutual_information": "what the width still tells about a miss, in nats; near 0 is good",

@@ -77,3 +77,24 @@ def _line(label: str, part: Any) -> SearchLine:
     shapes = np.array([np.ravel(l) / np.min(l) for l in part["lengthscale"]])
     one_shape = bool(np.ptp(np.log(shapes), axis=0).max() < _SAME_SHAPE)
     return SearchLine(label, x[order], panels, one_shape)
+
+
+def choice_in_words(tuning: Any) -> str:
+    """Why a `Tuning` chose what it chose, if that is not the candidate with the best figures."""
+    name = _CRITERIA.get(tuning.criterion, tuning.criterion)
+    chosen = tuning.chosen
+    others = [trial for trial in tuning.trials if trial is not chosen]
+    alike = [trial for trial in others if trial.symmetric == chosen.symmetric] or others
+    if not alike or chosen.criterion >= max(trial.criterion for trial in alike):
+        return f"The ring is the candidate with the highest {name}."
+    highest = max(trial.criterion for trial in alike)
+    lowest = min(trial.interval_score for trial in alike)
+    below = 100 * (1 - chosen.criterion / highest)
+    beyond = 100 * (chosen.interval_score / lowest - 1)
+    score = f"{abs(beyond):.1f} % {'above' if beyond >= 0 else 'below'} the lowest interval score"
+    return (
+        f"The ring is not the highest point, and need not be. The figures come from few rows: the "
+        f"highest is often highest by chance, and another sample would choose another. So those "
+        f"candidates are averaged that these rows cannot tell from the best, by {name} and by the "
+        f"interval score. The average is {below:.1f} % below the highest {name} and {score}."
+    )

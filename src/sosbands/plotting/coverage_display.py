@@ -1,10 +1,10 @@
-"""`CoverageDisplay`: what intervals cover, by level, by width or by cluster of the inputs."""
+"""`CoverageDisplay`: what intervals cover, by level, width or cluster, and where outputs fall."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,17 +19,18 @@ from sosbands.evaluation.coverage_counts import (
     coverage_by_cluster,
     coverage_by_level,
     coverage_by_width,
+    distribution_shares,
 )
 from sosbands.learning.standardize import Affine
 from sosbands.learning.validation import labelled_rows
-from sosbands.metrics import Seed
+from sosbands.metrics import Seed, pit
 from sosbands.plotting.marks import BLUE, INK, Style, own_axes, styled
 from sosbands.types import Array, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CoverageKind: TypeAlias = Literal["level", "width", "cluster"]
+CoverageKind: TypeAlias = Literal["level", "width", "cluster", "pit"]
 
 _LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _LEVEL = 0.9
@@ -42,11 +43,11 @@ class CoverageDisplay:
     Bounds tell what chance does to the rows that are counted here. After a split calibration with
     m rows the true coverage itself is above or below the level by about √(level (1 − level)/m).
 
-    Make one with `from_estimator` or `from_predictions`.
+    Make one with `from_estimator`, `from_predictions` or `from_pit`.
 
     Parameters
     ----------
-    kind : {"level", "width", "cluster"}
+    kind : {"level", "width", "cluster", "pit"}
         What the points are.
     levels : array of shape (p,)
         The level that was asked for at each point.
@@ -73,13 +74,15 @@ class CoverageDisplay:
     -----
     `from_estimator` and `from_predictions` take these, beside what `plot` takes:
 
-    kind : {"level", "width", "cluster"}
+    kind : {"level", "width", "cluster", "pit"}
         Coverage against the level; of narrow to wide intervals, cut at the quantiles of the width;
-        or of k-means clusters of the inputs.
+        of k-means clusters of the inputs; or the share of outputs in each of `n_bins` parts of
+        their predictive distribution, which is the same for all if the distributions are right
+        (`from_estimator` alone; high at both ends: they are too narrow).
     levels : float or sequence of float
         By width and by cluster, one. A model has by default 0.1 to 0.95, or 0.9.
     n_bins : int
-        Bins of the width; equal widths share one.
+        Bins of the width, of which equal widths share one, or of the distribution.
     n_clusters : int
         By default one for 50 rows, but at most 15; `random_state` starts them.
 
@@ -126,12 +129,14 @@ class CoverageDisplay:
             ax.set_xticks(place, self.labels)
             ax.set_xlim(-0.5, len(place) - 0.5)
         look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.2, "capsize": 3}
-        look |= {"linestyle": "-" if by_level else "none", "label": "covered, 95 % bounds"}
+        what = "found" if self.kind == "pit" else "covered"
+        look |= {"linestyle": "-" if by_level else "none", "label": f"{what}, 95 % bounds"}
         errors = np.abs(self.bounds - self.coverage[:, None]).T
         self.errorbar_ = ax.errorbar(
             place, self.coverage, errors, **styled(Line2D, look, errorbar_kwargs)
         )
-        ax.set(xlabel=self._place_label(), ylabel="share of outputs inside")
+        share = "share of outputs" if self.kind == "pit" else "share of outputs inside"
+        ax.set(xlabel=self._place_label(), ylabel=share)
         self.legend_ = ax.legend(frameon=False, loc="best")
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -170,6 +175,12 @@ class CoverageDisplay:
         """
         check_model(estimator)
         X, wanted = as_table(X), _checked_levels(kind, levels)
+        if kind == "pit":
+            below = estimator.predict_cdf(X, y)
+            m = estimator.calibration_.distribution.size
+            bounds = below * m / (m + 1), (below * m + 1) / (m + 1)
+            values = pit(*bounds, random_state=random_state)
+            return cls.from_pit(values, n_bins=n_bins, ax=ax, **style)
         B = estimator.band_.encoding(X) if kind == "cluster" else None
         return cls.from_predictions(
             labelled_rows(estimator, X, y, reset=False)[1],
@@ -213,6 +224,8 @@ class CoverageDisplay:
             Passed to `plot`.
         """
         wanted = _checked_levels(kind, levels)
+        if kind == "pit":
+            raise ValueError('kind="pit" needs distributions, got intervals: use from_pit')
         outputs, ends = np.asarray(y, dtype=np.float64), checked_intervals(y, intervals)
         if ends.shape[2] != (k := len(wanted)):
             raise ValueError(
@@ -235,7 +248,34 @@ class CoverageDisplay:
             labels=[_label(part) for part in found],
         ).plot(ax, **style)
 
+    @classmethod
+    def from_pit(
+        cls, values: ArrayLike, *, n_bins: int = 5, ax: Axes | None = None, **style: Any
+    ) -> Self:
+        """Count where outputs fall in their predictive distributions, and draw.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            F(y) of any model, as `sosbands.metrics.pit` gives them.
+        n_bins : int
+            Parts of the distribution.
+        ax, **style
+            Passed to `plot`.
+        """
+        shares = distribution_shares(pit(values), n_bins)
+        return cls(
+            kind="pit",
+            levels=np.full(n_bins, 1 / n_bins),
+            coverage=np.array([part.coverage for part in shares]),
+            bounds=np.array([part.bounds for part in shares]),
+            n_rows=np.full(n_bins, np.size(values)),
+            labels=[_label(part) for part in shares],
+        ).plot(ax, **style)
+
     def _place_label(self) -> str:
+        if self.kind == "pit":
+            return f"part of the predictive distribution ({self.n_rows[0]} rows)"
         if self.kind == "level":
             return f"level asked for ({self.n_rows[0]} rows)"
         if self.kind == "width":
@@ -248,8 +288,8 @@ class CoverageDisplay:
 def _checked_levels(
     kind: CoverageKind, levels: float | Sequence[float] | None
 ) -> tuple[float, ...]:
-    if kind not in ("level", "width", "cluster"):
-        raise ValueError(f'kind must be "level", "width" or "cluster", got {kind!r}')
+    if kind not in get_args(CoverageKind):
+        raise ValueError(f"kind must be one of {get_args(CoverageKind)}, got {kind!r}")
     if levels is None:
         levels = _LEVELS if kind == "level" else _LEVEL
     checked = checked_levels(levels, name="levels")[0]

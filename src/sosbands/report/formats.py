@@ -1,13 +1,24 @@
 """Numbers and names as the page shows them: short, on one line, plain text."""
 
-import html
+import re
 
 import numpy as np
 
 from sosbands.conformal.calibration import asked, count
+from sosbands.evaluation.number_words import number
 from sosbands.quoting import shortened
 
-__all__ = ["asked", "between", "count", "number", "one_line", "percent", "plot_text", "ratio"]
+__all__ = [
+    "asked",
+    "count",
+    "number",
+    "one_line",
+    "percent",
+    "ratio",
+    "rows_in_words",
+    "signed",
+    "without_unit",
+]
 
 # Names longer than this would push everything else off a phone's screen.
 _LONGEST_NAME = 40
@@ -18,25 +29,14 @@ def one_line(text: str, longest: int = _LONGEST_NAME) -> str:
     return shortened(" ".join(text.split()) or "(no name)", longest)
 
 
-def plot_text(text: str, longest: int = _LONGEST_NAME) -> str:
-    """The same for a picture: plotly reads its strings as HTML."""
-    return html.escape(one_line(text, longest))
+def rows_in_words(n: int) -> str:
+    """1 row, 2 000 rows."""
+    return "1 row" if n == 1 else f"{count(n)} rows"
 
 
-def number(value: float | None) -> str:
-    """Four significant digits, without an exponent where that is readable."""
-    if value is None:
-        return "–"
-    if not np.isfinite(value):
-        return "∞" if value > 0 else "−∞" if value < 0 else "–"
-    if value == int(value) and abs(value) < 1e6:
-        return f"{value:.0f}".replace("-", "−")
-    return f"{value:.4g}".replace("-", "−")
-
-
-def between(low: float, high: float) -> str:
-    """A range of numbers."""
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+def signed(value: float) -> str:
+    """Three digits with a sign, as a part of a sum."""
+    return f"+{number(value, 3)}" if value >= 0 else number(value, 3)
 
 
 def percent(share: float) -> str:
@@ -46,4 +46,10 @@ def percent(share: float) -> str:
 
 def ratio(width: float, usual: float) -> str:
     """How many times as wide as usual, if both are finite."""
-    return number(round(width / usual, 2)) if 0 < usual < np.inf and width < np.inf else "–"
+    return number(width / usual, 2) if 0 < usual < np.inf and width < np.inf else "–"
+
+
+def without_unit(target: str) -> tuple[str, str]:
+    """A name and the unit that it ends with in brackets: "price (EUR)", "load [kW]", or none."""
+    found = re.fullmatch(r"(.*\S)\s*[(\[]\s*([^()\[\]]{1,12}?)\s*[)\]]\s*", target)
+    return (found[1], f"\N{NO-BREAK SPACE}{found[2]}") if found else (target, "")
