@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    all_levels,
     any_table,
     before,
     busy_cores,
@@ -18,6 +19,7 @@ from benchmarks import (
     fit_large,
     fit_time,
     full_rank,
+    joint_levels,
     large_sample,
     memory,
     million_rows,
@@ -51,6 +53,8 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "fit_large": fit_large.run,
     "busy_cores": busy_cores.run,
     "any_table": any_table.run,
+    "joint_levels": joint_levels.run,
+    "all_levels": all_levels.run,
     "stability": stability.run,
     "before": before.run,
     "memory": memory.run,

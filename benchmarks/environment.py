@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 SOLVERS = ("jax", "jaxlib", "optax", "cvxpy", "scs", "clarabel")
-PEERS = ("mapie", "quantile-forest", "hetgpy")
+PEERS = ("mapie", "crepes", "quantile-forest", "hetgpy", "catboost", "ngboost")
 PACKAGES = ("sosbands", "numpy", "scipy", "scikit-learn", *SOLVERS, *PEERS)
 
 

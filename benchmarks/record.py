@@ -56,7 +56,7 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """The record with its verdict, ready for JSON."""
-        return {**asdict(self), "ok": self.ok}
+        return {**asdict(self), "seeds": list(self.seeds), "ok": self.ok}
 
 
 def power_of_ten(tol: float) -> str:

@@ -20,6 +20,9 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
+# The levels by which a predictive distribution is judged.
+QUANTILES = tuple(k / 20 for k in range(1, 20))
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -27,11 +30,14 @@ class Fitted:
 
     `intervals` gives the bounds of the k levels at new rows, shape (n, 2, k). `mean` and `scale`,
     where a method has them, give (n,) each: the interval is the mean ± a multiple of the scale.
+    `quantiles`, where a method predicts a distribution, gives those of `QUANTILES`, shape (n, 19):
+    our own are calibrated, the others' come from their training rows alone.
     """
 
     intervals: Callable[[Array], Array]
     mean: Callable[[Array], Array] | None = None
     scale: Callable[[Array], Array] | None = None
+    quantiles: Callable[[Array], Array] | None = None
 
 
 class Fit(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.methods import Array, Fitted
+from experiments.methods import QUANTILES, Array, Fitted
 from sosbands import BandRegressor
 
 
@@ -24,4 +24,5 @@ def fitted_band(model: BandRegressor, levels: Sequence[float]) -> Fitted:
         lambda X: model.predict_interval(X, list(levels)),
         model.predict,
         lambda X: model.predict(X, return_std=True)[1],
+        lambda X: model.predict_quantiles(X, QUANTILES),
     )

@@ -8,11 +8,13 @@ nothing and is written as one point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import ndtri
 
-from experiments.methods import Array, Fitted
+from experiments.methods import QUANTILES, Array, Fitted
 
 Predict: TypeAlias = Callable[[Array], tuple[Array, Array]]
 
@@ -27,6 +29,16 @@ def rescaled(predict: Predict, X_cal: Array, y_cal: Array, levels: Sequence[floa
         return bounds(m[:, None] - q * s[:, None], m[:, None] + q * s[:, None])
 
     return Fitted(intervals, lambda X: predict(X)[0], lambda X: predict(X)[1])
+
+
+def normal(predict: Predict, X_cal: Array, y_cal: Array, levels: Sequence[float]) -> Fitted:
+    """m(x) ± q s(x), and the quantiles of the normal law of mean m(x) and deviation s(x)."""
+
+    def quantiles(X: Array) -> Array:
+        m, s = predict(X)
+        return m[:, None] + s[:, None] * ndtri(QUANTILES)
+
+    return replace(rescaled(predict, X_cal, y_cal, levels), quantiles=quantiles)
 
 
 def additive(predict: Predict, X_cal: Array, y_cal: Array, levels: Sequence[float]) -> Fitted:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import QUANTILES, Array, Fitted, Method
 from experiments.methods._boosting import tails
 from experiments.methods._scores import additive
 
@@ -22,7 +23,8 @@ def fit(
         found = forest.predict(X, quantiles=wanted)
         return found[:, : len(levels)], found[:, len(levels) :]
 
-    return additive(predict, X_cal, y_cal, levels)
+    calibrated = additive(predict, X_cal, y_cal, levels)
+    return replace(calibrated, quantiles=lambda X: forest.predict(X, quantiles=list(QUANTILES)))
 
 
 METHOD = Method(__name__, "CQR, quantile forest", fit)

@@ -204,7 +204,7 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
                 "s.e.": more.sem(),
                 "coverage": part["coverage"].mean(),
                 "MI": part["mutual_information"].mean(),
-                "median R²_SQI": part["r2_sqi"].median(),
+                "median R²_SQI": part["r2_sqi"].dropna().median(),
                 "local error": part["local_error"].mean(),
                 "s.e. ": part["local_error"].sem(),
                 "s.d. of local coverage": shares.std(),

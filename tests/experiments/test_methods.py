@@ -8,9 +8,13 @@ import pytest
 from experiments import methods
 from experiments.methods import _scores
 from sosbands.datasets import case
-from sosbands.metrics import coverage
+from sosbands.metrics import coverage, crps
 
 LEVELS = (0.5, 0.8, 0.9)
+DISTRIBUTIONS = (
+    *("catboost_cqr", "catboost_uncertainty", "ngboost_scale", "quantile_forest_cqr"),
+    "sosbands_kernel_mean",
+)
 SLOW = ("sosbands_published", "sosbands_cv_plus")
 
 
@@ -37,6 +41,19 @@ def test_intervals_are_ordered_nested_and_cover(name, rows):
     assert np.all(np.abs(coverage(y[220:], C) - LEVELS) < 5 * np.array(spread) + 1 / 160)
     for part in (fitted.mean, fitted.scale):
         assert part is None or part(X[:7]).shape == (7,)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_quantiles_are_sorted_and_better_than_those_of_all_outputs(name):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(280, 1))
+    y = 2 * X[:, 0] + rng.normal(0, 0.2, 280)
+    fitted = methods.load(name).fit(X[:40], y[:40], X[40:80], y[40:80], levels=[0.9], seed=0)
+    Q = fitted.quantiles(X[80:])
+    assert Q.shape == (200, len(methods.QUANTILES))
+    assert np.all(np.diff(Q, axis=1) >= 0)
+    same = np.tile(np.quantile(y[:40], methods.QUANTILES), (200, 1))
+    assert crps(y[80:], Q) < 0.9 * crps(y[80:], same)
 
 
 def test_a_method_is_named_after_its_file_and_stays_short():
