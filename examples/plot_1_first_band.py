@@ -28,10 +28,10 @@ display = BandDisplay.from_estimator(
 # as asked, whatever the level. Bars are what chance does to 3000 new rows; the whole curve may be
 # off by what chance does to the 120 calibration rows.
 
-CoverageDisplay.from_estimator(model, X_new, y_new)
+by_level = CoverageDisplay.from_estimator(model, X_new, y_new)
 
 # %%
 # Narrow and wide intervals cover about equally: a band of constant width would cover too much where
 # it is wide beside the noise, and too little elsewhere.
 
-display = CoverageDisplay.from_estimator(model, X_new, y_new, kind="width")
+by_width = CoverageDisplay.from_estimator(model, X_new, y_new, kind="width")

@@ -36,11 +36,12 @@ found = {
         X_new, groups=site_new
     ),
 }
+shares = {}
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for shift, (name, ends) in zip((-0.2, 0.2), found.items(), strict=True):
     inside = (ends[:, 0] <= y_new) & (y_new <= ends[:, 1])
-    shares = [inside[site_new == site].mean() for site in ("quiet", "noisy")]
-    bars = axes.bar(np.arange(2) + shift, shares, width=0.36, label=name)
+    shares[name] = [inside[site_new == site].mean() for site in ("quiet", "noisy")]
+    bars = axes.bar(np.arange(2) + shift, shares[name], width=0.36, label=name)
     axes.bar_label(bars, fmt="%.2f")
 axes.axhline(0.9, color="black", linestyle="--", linewidth=1, label="asked for")
 axes.set_xticks([0, 1], ["quiet site", "noisy site"])

@@ -45,8 +45,8 @@ def write_parts(app: Sphinx) -> None:
         "claims": claims(),
         "experiments": experiment_sections(),
         "real": real_data(),
-        "benchmarks": of_repository("benchmarks/README.md"),
-        "changelog": of_repository("CHANGELOG.md"),
+        "benchmarks": untitled(of_repository("benchmarks/README.md")),
+        "changelog": untitled(of_repository("CHANGELOG.md")),
     }
     for name, text in parts.items():
         path = folder / f"{name}.md"
@@ -164,6 +164,11 @@ def of_repository(path: str) -> str:
     return rehomed((ROOT / path).read_text(), (ROOT / path).parent)
 
 
+def untitled(text: str) -> str:
+    """Without the title, which the page has itself."""
+    return re.sub(r"\A# .*\n+", "", text)
+
+
 def rehomed(text: str, folder: Path) -> str:
     """Text from another folder: links to pages and pictures lead there, others name the file."""
 
@@ -184,6 +189,17 @@ def rehomed(text: str, folder: Path) -> str:
     return re.sub(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)", mended, text)
 
 
+def name_files(app: Sphinx, page: str, source: list[str]) -> None:
+    """Links of a page to files of the repository that are no pages here name the file instead."""
+
+    def named(found: re.Match[str]) -> str:
+        label, target = found.groups()
+        inside = (DOCS / target).resolve().relative_to(ROOT).as_posix()
+        return f"`{inside}`" if Path(inside).name in label else f"{label} (`{inside}`)"
+
+    source[0] = re.sub(r"\[([^\]]+)\]\(((?:\.\./|paper/)[^)\s]+)\)", named, source[0])
+
+
 def demoted(text: str) -> str:
     """The same with its largest heading of the second level."""
     levels = [len(marks) for marks in re.findall(r"^(#+) ", text, flags=re.M)]
@@ -197,6 +213,7 @@ def _first_number(path: Path) -> int:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the parts before pages are read."""
+    """Write the parts before pages are read, and mend the links of pages."""
     app.connect("builder-inited", write_parts, priority=400)  # before the gallery runs
+    app.connect("source-read", name_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
