@@ -24,32 +24,45 @@ def test_intervals_are_the_mean_and_the_ranked_score_times_the_scale(estimator, 
 
 
 @pytest.mark.parametrize("given", [0.0, 0.5, 1.0, "auto"])
-def test_a_two_sided_band_is_calibrated_by_a_shift_that_follows_its_width(given):
+def test_beyond_its_band_two_sides_are_calibrated_by_steps_that_follow_the_width(given):
     X, y = wave(40, seed=2)
-    model = fitted(symmetric=False, shift_power=given).conformalize(X, y)
+    settings = {"symmetric": False, "shift_power": given, "training_coverage": 0.5}
+    model = fitted(**settings).conformalize(X, y)
     power = model.n_train_ / (model.n_train_ + 200) if given == "auto" else given
-    mean, (low, up) = model.predict(X), model.predict_scale(X).T
-    scores = np.maximum(mean - low - y, y - mean - up) / ((low + up) / 2) ** power
+    size = model.band_.residual_size
+
+    def shape(X):
+        mean, (low, up) = model.predict(X), model.predict_scale(X).T
+        return mean, low, up, size * ((low + up) / 2 / size) ** power
+
+    mean, low, up, step = shape(X)
+    distance = np.where(y < mean, mean - y, y - mean)
+    side = np.where(y < mean, low, up)
+    scores = np.where(distance <= side, distance / side, 1 + (distance - side) / step)
     new, _ = wave(5, seed=3)
-    mean, (low, up) = model.predict(new), model.predict_scale(new).T
+    mean, low, up, step = shape(new)
     assert_allclose(model.predict(new, return_std=True)[1], (low + up) / 2)
-    for level in (0.9, 0.95):
-        shift = ranked(scores, level) * ((low + up) / 2) ** power
-        expected = np.column_stack([mean - low - shift, mean + up + shift])
+    for level in (0.2, 0.9, 0.95):
+        q = ranked(scores, level)
+        down, over = (part * min(q, 1) + step * max(q - 1, 0) for part in (low, up))
+        expected = np.column_stack([mean - down, mean + over])
         assert_allclose(model.predict_interval(new, level), expected, rtol=1e-12)
 
 
-def test_ends_that_would_cross_become_the_midpoint():
+def test_intervals_of_several_levels_go_through_the_learned_bands():
     X, _ = wave(60, seed=1)
-    model = fitted(symmetric=False)
-    mean, (low, up) = model.predict(X), model.predict_scale(X).T
-    middle, half = mean + (up - low) / 2, (low + up) / 2
-    widest = np.argmax(half)
-    model.conformalize(X[[widest]], middle[[widest]])
-    assert_allclose(model.predict_interval(X, 0.5), np.column_stack([middle, middle]), rtol=1e-12)
-    model.conformalize(X, middle)
-    low, high = model.predict_interval(X, 0.5).T
-    assert np.all(low <= high)
+    model = fitted(symmetric=False, training_coverage=(0.3, 0.6, 0.9))
+    family = model.band_.at(X).family
+    assert family.widths.shape == (60, 3, 2)
+    for k in range(3):
+        on_the_edge = family.centre + family.widths[:, k, 1]
+        model.conformalize(X[[7]], on_the_edge[[7]])
+        ends = model.predict_interval(X, 0.5)
+        expected = family.centre[:, None] + family.widths[:, k] * [-1, 1]
+        assert_allclose(ends, expected, rtol=1e-9)
+    assert np.any(family.centre != model.predict(X))
+    around = fitted(symmetric=False, centre_penalty=None)
+    assert_array_equal(around.band_.at(X).family.centre, around.predict(X))
 
 
 def test_a_residual_where_the_band_has_no_width_scores_infinity():

@@ -20,22 +20,15 @@ def test_plus_intervals_come_from_bands_that_never_saw_the_fold(estimator, symme
     for train, test in KFold(3).split(X):
         settings["cv"] = PredefinedSplit(train // 15)  # its folds are the other ones
         part = band(estimator, calibration=None, **settings).fit(X[train], y[train])
-        mean, scale = part.predict(X[test]), part.predict_scale(X[test])
-        centre, wing = part.predict(new), part.predict_scale(new)
-        for i, outcome in enumerate(y[test]):
-            if symmetric:
-                q = np.abs(outcome - mean[i]) / scale[i]
-                lower.append(centre - q * wing)
-                upper.append(centre + q * wing)
-            else:
-                excess = max(mean[i] - scale[i, 0] - outcome, outcome - mean[i] - scale[i, 1])
-                power = len(train) / (len(train) + 200)
-                q = excess * (wing.mean(axis=1) / scale[i].mean()) ** power
-                lower.append(centre - wing[:, 0] - q)
-                upper.append(centre + wing[:, 1] + q)
-    centre, wing = model.predict(new), model.predict_scale(new)
-    if not symmetric:
-        centre = centre + (wing[:, 1] - wing[:, 0]) / 2
+        scores = part.band_.at(X[test]).family.scores(y[test])
+        ends = part.band_.at(new).family.intervals(scores)
+        lower += list(ends[:, 0].T)
+        upper += list(ends[:, 1].T)
+        if symmetric:  # written out
+            mean, scale = part.predict(X[test]), part.predict_scale(X[test])
+            q = np.abs(y[test] - mean) / scale
+            assert_allclose(ends[:, 1].T, part.predict(new) + np.outer(q, part.predict_scale(new)))
+    centre = model.band_.at(new).family.centre
     for level in (0.3, 0.9):
         low = -np.array([ranked(-column, level) for column in np.transpose(lower)])
         high = np.array([ranked(column, level) for column in np.transpose(upper)])

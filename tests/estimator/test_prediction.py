@@ -69,7 +69,7 @@ def test_a_table_is_a_frame_like_that_of_the_inputs():
     assert list(model.predict_table(frame).columns) == ["mean", "lower", "upper"]
     other = model.predict_table(pl.from_pandas(frame), [0.5, 0.8])
     assert isinstance(other, pl.DataFrame)
-    assert_array_equal(other.to_numpy(), expected.to_numpy())
+    assert_allclose(other.to_numpy(), expected.to_numpy(), rtol=1e-12)
 
 
 def test_a_table_asks_the_mean_once_for_each_row():
@@ -107,17 +107,78 @@ def test_quantiles_beyond_the_rows_are_infinite():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda X, y: band(symmetric=False).fit(X, y),
-        lambda X, y: band(calibration="cv+", cv=3).fit(X, y),
         lambda X, y: band(calibration="localized").fit(X, y),
         lambda X, y: band().fit(X, y).conformalize(X, y, groups=[0] * len(y)),
         lambda X, y: band().fit(X, y).conformalize(X, y, weights=[1] * len(y)),
     ],
 )
-def test_quantiles_need_a_symmetric_band_and_one_split(make):
+def test_a_distribution_needs_one_threshold_for_all_rows(make):
     X, y = wave(40)
-    with pytest.raises(ValueError, match="needs a symmetric band and a plain split"):
-        make(X, y).predict_quantiles(X, 0.5)
+    model = make(X, y)
+    for call in (lambda: model.predict_quantiles(X, 0.5), lambda: model.predict_cdf(X, y)):
+        with pytest.raises(ValueError, match="needs a predictive distribution, which"):
+            call()
+    with pytest.raises(ValueError, match="sample needs a predictive distribution"):
+        model.sample(X)
+
+
+@pytest.mark.parametrize("calibration", ["split", "cv+"])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_quantiles_shares_and_draws_tell_of_one_distribution(symmetric, calibration):
+    X, y = wave(120)
+    model = band(symmetric=symmetric, calibration=calibration, cv=3).fit(X, y)
+    new, levels = X[:20], np.linspace(0.1, 0.9, 9)
+    quantiles = model.predict_quantiles(new, levels)
+    assert np.all(np.diff(quantiles, axis=1) >= 0)
+    m = model.calibration_.distribution.size
+    for k, level in enumerate(levels):
+        share = model.predict_cdf(new, quantiles[:, k])
+        assert_allclose(share, level, atol=2.01 / m)  # ranks are rounded away from the median
+    far = np.full(20, 1e6)
+    assert_array_equal(model.predict_cdf(new, far), 1)
+    assert_array_equal(model.predict_cdf(new, -far), 0)
+    draws = model.sample(new, 4000, random_state=0)
+    assert draws.shape == (20, 4000)
+    assert_allclose(np.mean(draws <= quantiles[:, [4]], axis=1), 0.5, atol=0.05)
+    assert_array_equal(draws, model.sample(new, 4000, random_state=0))
+    assert np.any(draws != model.sample(new, 4000, random_state=1))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_share_at_an_output_counts_the_rows_that_score_no_more(symmetric):
+    X, y = wave(80)
+    model = band(symmetric=symmetric).fit(X, y)
+    new, outputs = wave(10, seed=4)
+    signed = model.calibration_.distribution.scores
+    own = model.band_.at(new).family.signed_scores(outputs)
+    expected = [np.mean(signed <= score) for score in own]
+    assert_array_equal(model.predict_cdf(new, outputs), expected)
+
+
+def test_limits_of_the_output_are_limits_of_the_distribution():
+    X, y = wave(80)
+    low, high = y.min(), y.max()
+    model = band(y_min=low, y_max=high).fit(X, y)
+    assert_array_equal(model.predict_cdf(X[:1], [low - 1e-9]), 0)
+    assert_array_equal(model.predict_cdf(X[:1], [high]), 1)
+    draws = model.sample(X, 50, random_state=0)
+    assert draws.min() >= low
+    assert draws.max() <= high
+
+
+def test_nothing_is_drawn_where_no_score_is_finite():
+    X, _ = wave(20)
+    model = band(calibration=None).fit(X, np.full(20, 3.0))
+    model.conformalize(X[:3], [4.0, 5.0, 2.0])
+    with pytest.raises(ValueError, match="no calibration row has a finite score"):
+        model.sample(X)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, None, "many"])
+def test_a_number_of_draws_is_a_whole_number(count):
+    X, y = wave(40)
+    with pytest.raises(ValueError, match="n_samples"):
+        band().fit(X, y).sample(X, count)
 
 
 @pytest.mark.parametrize("estimator", [None, Ridge()])

@@ -364,7 +364,7 @@ def test_features_of_training_rows_stay_out_of_the_file(tmp_path):
     sosbands.save(model, tmp_path / "model.skops")
     band_ = model.band_
     Z = band_.scale_inputs(band_.encoding.encoded(X), model.predict(X)).Z
-    kept = band_.functions.scales[0]
+    kept = band_.functions.levels[0][0]
     stored = (tmp_path / "model.skops").read_bytes()
     assert kept.landmarks.tobytes() in stored
     assert kept.weights.tobytes() in stored
