@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-full paper paper-full \
+.PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
 	real docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.stamp-base ## a first band, in a minute
+demo: $(VENV)/.stamp-demo ## a first band, a picture of it and a page about it, in a minute
 	$(BIN)/sosbands demo
 
 # One BLAS thread for each of the two test processes.
@@ -29,7 +29,7 @@ test-numerics: $(VENV)/.stamp-test ## the same answer whatever the order, the un
 
 test-interop: export OMP_NUM_THREADS := 1
 test-interop: export OPENBLAS_NUM_THREADS := 1
-test-interop: $(VENV)/.stamp-interop ## bands around LightGBM, XGBoost and CatBoost
+test-interop: $(VENV)/.stamp-interop ## bands around LightGBM, XGBoost and CatBoost, and on Dask
 	$(BIN)/python -m pytest tests/interop $(ARGS)
 
 # The browser is looked for first, so that nothing is touched if it is absent.
@@ -53,6 +53,9 @@ fuzz-files: $(VENV)/.stamp-test ## 20 000 changed model files: none may crash, h
 
 bench: $(VENV)/.stamp-bench ## speed and quality against the alternatives
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-dask: $(VENV)/.stamp-interop ## tables beyond one machine's memory: about half an hour
+	$(BIN)/python -m benchmarks.far $(ARGS)
 
 bench-full: $(VENV)/.stamp-bench ## the same, all sizes
 	$(BIN)/python -m benchmarks --full $(ARGS)
@@ -88,14 +91,14 @@ clean: ## remove the environment, caches and builds
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.stamp-base: REQUIREMENT = .
+$(VENV)/.stamp-demo: REQUIREMENT = .[report]
 $(VENV)/.stamp-test: REQUIREMENT = .[test]
 $(VENV)/.stamp-lint: REQUIREMENT = .[lint]
 $(VENV)/.stamp-bench: REQUIREMENT = .[sdp,jax,bench]
 $(VENV)/.stamp-browser: REQUIREMENT = .[browser]
 $(VENV)/.stamp-interop: REQUIREMENT = .[interop]
 $(VENV)/.stamp-docs: REQUIREMENT = .[docs]
-$(VENV)/.stamp-base $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench \
+$(VENV)/.stamp-demo $(VENV)/.stamp-test $(VENV)/.stamp-lint $(VENV)/.stamp-bench \
 		$(VENV)/.stamp-browser $(VENV)/.stamp-interop $(VENV)/.stamp-docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) -e "$(REQUIREMENT)"
 	touch $@

@@ -50,6 +50,12 @@ class Case(ABC):
         What sets the case apart, for titles and tables.
     dimension : int
         The number d of inputs.
+
+    Examples
+    --------
+    >>> from sosbands.datasets import Case, case
+    >>> isinstance(case(1), Case), case(2, dimension=3).sample(10, random_state=0)[0].shape
+    (True, (10, 3))
     """
 
     dimension: int = 1

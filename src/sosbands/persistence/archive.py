@@ -27,6 +27,16 @@ class ModelFileError(ValueError):
     """A file holds no model that can be loaded, or a model cannot be saved; the message says why.
 
     Nothing in such a file has been run.
+
+    Examples
+    --------
+    >>> from sosbands import save
+    >>> from sosbands.persistence import ModelFileError
+    >>> try:
+    ...     save("no model", "model.skops")
+    ... except ModelFileError as error:
+    ...     print(error)
+    a fitted estimator is needed, got 'no model'
     """
 
 

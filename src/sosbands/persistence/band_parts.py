@@ -78,6 +78,24 @@ def expansion(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes)
 
 
+def band_functions(kind: type, attributes: Attributes) -> Any:
+    """Levels of one or two sides each; those of one side do not go around each other."""
+    levels: Any = attributes.get("levels")
+    check(isinstance(levels, tuple) and levels, "a band needs a level")
+    check(all(isinstance(level, tuple) for level in levels), "a level needs sides")
+    sides = {len(level) for level in levels}
+    check(sides == {2} or (sides == {1} and len(levels) == 1), "a band has one side or two")
+    return kind(**attributes)
+
+
+def fitted_band(kind: type, attributes: Attributes) -> Any:
+    """A joint mean is one of the functions of its band."""
+    known = attributes["functions"].mean is not None
+    check(isinstance(attributes["joint"], bool), "a mean is joint or it is not")
+    check(known or not attributes["joint"], "a joint mean is missing")
+    return kind(**attributes)
+
+
 def certificate(kind: type, attributes: Attributes) -> Any:
     """What proves a solution, with its status by name."""
     return kind(**{**attributes, "status": Status[str(attributes["status"])]})

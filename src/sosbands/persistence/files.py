@@ -51,6 +51,20 @@ def save(
     Of the training rows no outputs, residuals or multipliers are written, and inputs only as far as
     prediction and recalibration need them; models around which a band is put bring what they are
     made of. Left out are also ``n_jobs``, ``memory`` and generators of random numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sosbands import BandRegressor, load, save
+    >>> from sosbands.datasets import case
+    >>> X, y = case(1).sample(60, random_state=0)
+    >>> model = BandRegressor(None, random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, Path(folder, "band.skops"))
+    ...     again = load(Path(folder, "band.skops"))
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
     """
     from sosbands.persistence.writer import written
 
@@ -80,6 +94,12 @@ def check_savable(model: Any, *, trusted: Iterable[str | type] = ()) -> None:
     ModelFileError
         If the model, or a part of it, cannot be saved. What `fit` decides, such as sparse rows or
         several outputs, only `save` finds.
+
+    Examples
+    --------
+    >>> from sosbands import BandRegressor
+    >>> from sosbands.persistence import check_savable
+    >>> check_savable(BandRegressor())  # says nothing: it can be saved
     """
     from sosbands.persistence.writer import written
 
@@ -116,6 +136,17 @@ def load(path: str | PathLike[str], *, trusted: Iterable[str | type] = ()) -> An
     -----
     InconsistentVersionWarning
         If the minor version of scikit-learn differs from that of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sosbands import load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]), Path(folder, "line.skops"))
+    ...     load(Path(folder, "line.skops")).predict([[2.0]]).round(6).tolist()
+    [5.0]
     """
     from sklearn.exceptions import InconsistentVersionWarning
 
@@ -145,6 +176,19 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     dict
         ``format_version``, ``model`` (the dotted name of its class), ``versions`` (of packages when
         it was saved), ``foreign_types`` (what `load` must be told to trust) and ``metadata``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sosbands import save
+    >>> from sosbands.persistence import describe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "line.skops")
+    ...     save(LinearRegression().fit([[0.0], [1.0]], [1.0, 3.0]), file, metadata={"unit": "EUR"})
+    ...     describe(file)["metadata"]
+    {'unit': 'EUR'}
     """
     data = _read(path)
     with explained(f"{path} cannot be loaded", _FOREIGN):

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from sklearn.feature_selection import f_regression, r_regression
 
-from sosbands.conformal import SignedCalibration
+from sosbands.conformal import SignedCalibration, SignedPlusCalibration
 from sosbands.conformal.registry import CALIBRATIONS
 from sosbands.core.expansions import BandFunctions, KernelExpansion
 from sosbands.core.features import Features
@@ -72,8 +72,8 @@ _PLAIN = {
 # Parts of ours that check themselves when they are made, or have nothing to check.
 _PARTS = (
     *CALIBRATIONS,
-    *(SignedCalibration, BandInputs, Mean, ScaleInputs, SecondOpinion, BandFunctions, FittedBand),
-    *(LeftOut, LevelSizes),
+    *(SignedCalibration, SignedPlusCalibration),
+    *(BandInputs, Mean, ScaleInputs, SecondOpinion, LeftOut, LevelSizes),
     *(Gaussian, Linear, Matern),
     *(SDP, Accelerated, Newton),
     *(Trial, Tuning),
@@ -93,6 +93,8 @@ _CHECKED = (
     Kind(VaryingInputs, band_parts.varying_inputs, _NOTHING),
     Kind(Certificate, band_parts.certificate, _NOTHING),
     Kind(Extrapolation, band_parts.extrapolation, _NOTHING),
+    Kind(BandFunctions, band_parts.band_functions, _NOTHING),
+    Kind(FittedBand, band_parts.fitted_band, _NOTHING),
     Kind(Features, band_parts.features, _NOTHING),
     Kind(GaussianProcess, band_parts.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
     Kind(KernelExpansion, band_parts.expansion, _NOTHING),
