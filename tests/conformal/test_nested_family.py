@@ -31,6 +31,7 @@ def test_scores_say_which_interval_holds_an_output_first():
 
 @given(OUTPUTS, OUTPUTS, WIDTHS, st.floats(1e-3, 1e3))
 @example(-3.6e-248, 1.0, [(1.0, 0.0), (0.0, 0.0)], 1.0)  # a hair beyond two equal levels
+@example(0.0, 5.5e-221, [(0.0, 0.0)], 1.0)  # a hair beyond a level without width
 @settings(deadline=None)
 def test_the_score_is_the_smallest_interval_that_holds_the_output(y, centre, added, step):
     band = one_row(centre, np.cumsum(added, axis=0), step)

@@ -82,11 +82,10 @@ class NestedFamily:
         """
         with np.errstate(over="ignore"):
             distance, side = np.abs(y - self.centre), (y > self.centre).astype(np.intp)
-            t, more = self._level_of(distance, side), 1.0
+            t, more = self._level_of(distance, side), np.spacing(distance + self.step)
             while np.any(short := self._misses(t, side, y)):
-                further = distance + more * np.spacing(distance)
-                distance, more = np.where(short, further, distance), 2 * more
-                t = np.where(short, self._level_of(distance, side), t)
+                t = np.where(short, self._level_of(distance + more, side), t)
+                more = 2 * more
         return t
 
     def signed_scores(self, y: Array) -> Array:
