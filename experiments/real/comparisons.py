@@ -6,7 +6,7 @@ variants are nobody's rivals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -72,19 +72,36 @@ def geometric_mean(ratios: pd.Series) -> float:
     return float(np.exp(np.log(ratios).mean(skipna=False))) if len(ratios) else np.nan
 
 
-def mean_by_band(tables: Tables, metric: str, level: float) -> pd.DataFrame:
-    """Geometric mean over the sets of a metric ÷ that of our entry: bands by means."""
+def beside_ours(values: pd.DataFrame) -> pd.Series:
+    """Of each method the geometric mean over the sets of its ratio to our entry."""
+    return values.div(values[OURS], axis=0).apply(geometric_mean)
+
+
+def mean_by_band(
+    tables: Tables, metric: str, level: float, average: Callable[[pd.DataFrame], pd.Series]
+) -> pd.DataFrame:
+    """A metric of bands by means, averaged over the sets.
+
+    Parameters
+    ----------
+    tables : mapping
+    metric : str
+    level : float
+    average : callable
+        Values, sets by methods ↦ a number for each method.
+
+    Returns
+    -------
+    DataFrame
+        A row for each band that was measured around both means: band, boosted, auto.
+    """
     tables = at_level(tables, level)
     have = present(tables)
-    values = matrix(tables, metric, level).dropna(how="all")
+    found = average(matrix(tables, metric, level)[have].dropna(how="all"))
     rows = [
-        {
-            "band": load(band).title,
-            "boosted": geometric_mean(values[band] / values[OURS]),
-            "auto": geometric_mean(values[around_auto] / values[OURS]),
-        }
+        {"band": load(band).title, "boosted": found[band], "auto": found[around_auto]}
         for band, around_auto in BANDS.items()
-        if {OURS, band, around_auto} <= set(have)
+        if {band, around_auto} <= set(have)
     ]
     return pd.DataFrame(rows, columns=["band", "boosted", "auto"])
 

@@ -10,6 +10,7 @@ from experiments.methods import load
 from experiments.real.comparisons import (
     AUTO,
     beside_best,
+    beside_ours,
     coverage_places,
     geometric_mean,
     mean_by_band,
@@ -20,7 +21,14 @@ from experiments.real.ranking import OURS, Tables, at_level, groups
 from experiments.real.wording import WORDS, markdown
 
 RANKED_BY = ("interval_score", "coverage_gap", "ert")
-COMPARED_BY = ("interval_score", "coverage_gap")
+# How bands around both means are compared: the average over the sets, and its words.
+COMPARED_BY = {
+    "interval_score": (
+        beside_ours,
+        "geometric mean over the sets of the ratio to our band around boosted trees",
+    ),
+    "coverage_gap": (pd.DataFrame.mean, "mean over the sets"),
+}
 # At this level scores are set beside the best rival's.
 LEVEL = 0.9
 
@@ -93,11 +101,12 @@ def best_section(tables: Tables) -> str:
 
 def band_section(tables: Tables, metric: str) -> str:
     """Every band around both means; nothing if they were not measured."""
+    average, words = COMPARED_BY[metric]
     parts = []
     for group, part in groups(tables).items():
         columns = {}
         for level in (p for p in LEVELS if at_level(part, p)):
-            found = mean_by_band(part, metric, level).set_index("band")
+            found = mean_by_band(part, metric, level, average).set_index("band")
             columns |= {f"{level:g}, {mean}": found[mean] for mean in found}
         shown = pd.DataFrame(columns)
         if len(shown):
@@ -108,9 +117,8 @@ def band_section(tables: Tables, metric: str) -> str:
     return "\n\n".join(
         [
             f"## Mean and band: {WORDS[metric]}",
-            "Every band around boosted trees and around our default mean (auto): geometric mean "
-            "over the sets of the ratio to our band around boosted trees. Down a column the band "
-            "differs, along a row the mean.",
+            f"Every band around boosted trees and around our default mean (auto): {words}. Down a "
+            "column the band differs, along a row the mean.",
             *parts,
         ]
     )

@@ -272,9 +272,11 @@ def test_mean_and_band_are_told_apart_in_units_of_ours():
         "mcycle": results_of({(m, 0): v for m, v in scores.items()}),
         "new": results_of({(m, 0): v if m == "sosbands" else 4 * v for m, v in scores.items()}),
     }
-    found = comparisons.mean_by_band(tables, "interval_score", 0.9)
+    found = comparisons.mean_by_band(tables, "interval_score", 0.9, comparisons.beside_ours)
     assert found["boosted"].tolist() == pytest.approx([1.0, 4.0])
     assert found["auto"].tolist() == pytest.approx([1.0, 3.0])
+    gaps = comparisons.mean_by_band(tables, "coverage_gap", 0.9, pd.DataFrame.mean)
+    assert gaps["auto"].tolist() == [2.5, 7.5]
 
 
 def test_coverage_is_below_inside_or_above_its_bounds():
