@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
-	real docs lint format clean
+	real published docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ paper-full: $(VENV)/.stamp-bench ## the same, in the size of the paper
 
 real: $(VENV)/.stamp-bench ## every method on the CSV files of a folder: make real DATA=FOLDER
 	$(BIN)/python -m experiments.real --data $(DATA) $(ARGS)
+
+published: $(VENV)/.stamp-bench ## our defaults on published splits: make published DATA=FOLDER RAW=FOLDER
+	$(BIN)/python -m experiments.published --data $(DATA) --raw $(RAW) $(ARGS)
 
 docs: $(VENV)/.stamp-docs ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n docs docs/_build/html $(ARGS)

@@ -1,22 +1,27 @@
-"""Every module of `experiments.paper` that declares an `EXPERIMENT`, found by itself."""
+"""What the modules of a package declare, found by itself."""
 
 from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 from experiments import paper
 from experiments.experiment import Experiment
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, in the order of their items."""
+    """All experiments of the paper by name, in the order of their items."""
+    found: list[Experiment] = declared(paper, "EXPERIMENT")
+    return {e.name: e for e in sorted(found, key=lambda experiment: experiment.item)}
+
+
+def declared(package: ModuleType, name: str) -> list[Any]:
+    """The objects of that name, module by module; a module without one is shared code."""
     modules = (
-        import_module(f"{paper.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(paper.__path__)
+        import_module(f"{package.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(package.__path__)
+        if not found.name.startswith("_")
     )
-    declared = [module.EXPERIMENT for module in modules if hasattr(module, "EXPERIMENT")]
-    return {
-        experiment.name: experiment
-        for experiment in sorted(declared, key=lambda experiment: experiment.item)
-    }
+    return [getattr(module, name) for module in modules if hasattr(module, name)]

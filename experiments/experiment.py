@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,6 +12,26 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = Mapping[str, Any]
+Measure: TypeAlias = Callable[..., Row | Sequence[Row]]
+
+
+class Work(Protocol):
+    """What is run: it has a name, measures a unit, and says whether units must not run together."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def measure(self) -> Measure: ...
+    @property
+    def timed(self) -> bool: ...
+
+
+class NamedWork(NamedTuple):
+    """Work that is no experiment of the paper."""
+
+    name: str
+    measure: Measure
+    timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +69,7 @@ class Experiment:
     title: str
     claims: tuple[str, ...]
     keys: Callable[[bool], Sequence[Key]]
-    measure: Callable[..., Row | Sequence[Row]]
+    measure: Measure
     figure: Callable[[pd.DataFrame], Figure]
     summary: Callable[[pd.DataFrame], pd.DataFrame]
     minutes: tuple[float, float]

@@ -11,21 +11,21 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from experiments.experiment import Experiment, Key
+from experiments.experiment import Key, Work
 from experiments.store import Store
 
 # A unit, its rows, and the reason if there are none.
 Outcome = tuple[Key, Any, str]
 
 
-def run(experiment: Experiment, store: Store, *, jobs: int) -> list[str]:
+def run(work: Work, store: Store, *, jobs: int) -> list[str]:
     """Measure the missing units and complete the table; the failures, one text for each."""
     missing = store.missing()
     failures = []
-    with _progress(experiment.name, len(store.units), len(missing)) as step:
-        for unit, rows, failure in _outcomes(experiment, missing, jobs):
+    with _progress(work.name, len(store.units), len(missing)) as step:
+        for unit, rows, failure in _outcomes(work, missing, jobs):
             if failure:
-                failures.append(f"{experiment.name} {dict(unit)}\n{failure}")
+                failures.append(f"{work.name} {dict(unit)}\n{failure}")
             else:
                 store.add(unit, rows)
             step()
@@ -34,15 +34,15 @@ def run(experiment: Experiment, store: Store, *, jobs: int) -> list[str]:
     return failures
 
 
-def _outcomes(experiment: Experiment, units: Sequence[Key], jobs: int) -> Iterator[Outcome]:
+def _outcomes(work: Work, units: Sequence[Key], jobs: int) -> Iterator[Outcome]:
     """What comes out of each unit, as it comes."""
-    if experiment.timed or jobs == 1:
+    if work.timed or jobs == 1:
         with threadpool_limits(1):
-            yield from (_attempt(experiment.measure, unit) for unit in units)
+            yield from (_attempt(work.measure, unit) for unit in units)
         return
     with parallel_config("loky", inner_max_num_threads=1):
         pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        yield from pool(delayed(_attempt)(experiment.measure, unit) for unit in units)
+        yield from pool(delayed(_attempt)(work.measure, unit) for unit in units)
 
 
 def _attempt(measure: Any, unit: Key) -> Outcome:

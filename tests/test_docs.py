@@ -181,6 +181,12 @@ def test_the_readme_shows_the_comparison_that_is_stored(tmp_path):
     assert "| sosbands, around boosted trees | 1.12 | 1.01 | 41 |" in made
     assert "best of 1 methods, on average over 9 tables" in made
     assert "constant width (MAPIE) |" not in made
+    assert "without the average of models" in made
+    with other.open("a") as file:
+        file.write("sosbands_auto,False,9,1.0625,1,4,other,0.9\n")
+    made = script["rewritten"](readme, other)
+    assert "| sosbands, as it comes | 1.06 | 1.00 | 4.00 |" in made
+    assert "sosbands, around boosted trees" not in made
 
 
 def test_the_table_of_the_readme_can_be_read_in_ten_seconds():

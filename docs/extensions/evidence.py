@@ -18,6 +18,8 @@ from experiments import figures
 from experiments.__main__ import markdown, stored
 from experiments.discovery import experiments
 from experiments.experiment import Experiment
+from experiments.published import report as published_report
+from experiments.published.__main__ import comparisons
 from experiments.real import report
 from experiments.real.__main__ import FIGURES as REAL_FIGURES
 from experiments.real.__main__ import FOLDER as REAL_RESULTS
@@ -45,6 +47,7 @@ def write_parts(app: Sphinx) -> None:
         "claims": claims(),
         "experiments": experiment_sections(),
         "real": real_data(),
+        "published": published_numbers(),
         "benchmarks": untitled(of_repository("benchmarks/README.md")),
         "changelog": untitled(of_repository("CHANGELOG.md")),
     }
@@ -111,38 +114,56 @@ def _drawn(experiment: Experiment, results: pd.DataFrame, source: Path) -> tuple
     return picture, markdown(experiment.summary(results))
 
 
+def published_numbers() -> str:
+    """Each published comparison: what is compared, and the scores that are stored."""
+    sections = [published_report.section(comparison) for comparison in comparisons().values()]
+    return "\n\n".join(re.sub("^## ", "### ", text) for text in sections) + "\n"
+
+
 def real_data() -> str:
-    """What is compared, then the ranks, the picture and a table for each data set."""
+    """What is compared, the picture, who is first, and tables for each level and data set."""
     about = (ROOT / "experiments/real/README.md").read_text()
     compared = re.search(r"^## What is compared\n.*?(?=^## )", about, flags=re.M | re.S)
     assert compared, "experiments/real/README.md says what is compared"
     parts = [rehomed(compared[0].strip(), ROOT / "experiments/real")]
-    tables = sorted(REAL_RESULTS.glob("*.csv"))
+    tables = report.data_sets(REAL_RESULTS)
     if not tables:
         return f"{parts[0]}\n\nNo results are stored.\n"
+    older = [table.stem for table in tables if not Results(table).current()]
+    if older:
+        parts.append(
+            "Measured before levels, metrics and methods were those above, and shown as far as "
+            f"they go: {', '.join(older)}."
+        )
     copies = DOCS / "generated" / "real"
     written = _reported(REAL_RESULTS, copies, REAL_FIGURES)
     summary = demoted((copies / f"{report.SUMMARY}.md").read_text())
     picture = os.path.relpath(written[-1], DOCS)
-    parts += [f"![Average ranks]({picture})", summary, more_splits(), "## Every data set"]
-    for page in sorted(copies.glob("*.md")):
-        if page.stem != report.SUMMARY:
-            body = re.sub(r"^# .*\n", "", page.read_text()).strip()
-            body = re.sub(r"^## (.*)$", r"**\1**", body, flags=re.M)
-            parts.append(f":::{{dropdown}} {page.stem}\n{body}\n:::")
-    return "\n\n".join(parts) + "\n"
+    parts += [f"![Average ranks]({picture})", summary, more_splits()]
+    parts += ["## Every metric", _dropdown(copies / f"{report.RANKS}.md"), "## Every data set"]
+    parts += [_dropdown(path.with_suffix(".md")) for path in report.data_sets(copies)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _dropdown(page: Path) -> str:
+    """A page that is folded up; its headings would be those of the page around it."""
+    body = re.sub(r"^# .*\n", "", page.read_text()).strip()
+    body = re.sub(r"^## (.*)$", r"**\1**", body, flags=re.M)
+    return f":::{{dropdown}} {page.stem}\n{body}\n:::"
 
 
 def more_splits() -> str:
-    """The ranks at 0.9 on the development sets, with more splits of each."""
+    """The ranks at 0.9 on the development sets, with more splits of each, if they are stored."""
+    tables = report.data_sets(MORE_SPLITS)
+    if not tables:
+        return ""
     copies = DOCS / "generated" / "real-more-splits"
     _reported(MORE_SPLITS, copies, copies / "figures")
-    found = (copies / f"{report.SUMMARY}.md").read_text()
+    found = (copies / f"{report.RANKS}.md").read_text()
     section = re.search(
         r"^## Development sets, level 0.9\n(.*?)(?=^## |\Z)", found, flags=re.M | re.S
     )
     assert section, f"{MORE_SPLITS} holds results of the development sets"
-    tables = [path for path in sorted(MORE_SPLITS.glob("*.csv")) if path.stem != report.SUMMARY]
     splits = [f"{Results(path).load()['seed'].nunique()} of {path.stem}" for path in tables]
     return (
         "## Development sets with more splits\n\n"
@@ -154,7 +175,7 @@ def _reported(results: Path, copies: Path, figures: Path) -> list[Path]:
     """Tables and a picture of stored results, made in a folder of their own."""
     shutil.rmtree(copies, ignore_errors=True)
     copies.mkdir(parents=True)
-    for table in sorted(results.glob("*.csv")):
+    for table in report.data_sets(results):
         shutil.copy(table, copies)
     return report.write(copies, figures)
 

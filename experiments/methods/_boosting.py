@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 
-from experiments.methods import Array
+from experiments.methods import Array, Learner
 
 Model = HistGradientBoostingRegressor
 
@@ -22,9 +24,11 @@ def tails(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-def cross_fitted(X: Array, y: Array, seed: int) -> tuple[Model, Array, Array]:
-    """A boosted mean of all rows; (x, prediction) and residual by models without the row's fold."""
+def cross_fitted(
+    X: Array, y: Array, seed: int, learner: Learner = boosted
+) -> tuple[Any, Array, Array]:
+    """A mean of all rows; (x, prediction) and residual by models without the row's fold."""
     prediction = np.empty(len(y))
     for train, rest in KFold(5, shuffle=True, random_state=seed).split(X):
-        prediction[rest] = boosted(seed).fit(X[train], y[train]).predict(X[rest])
-    return boosted(seed).fit(X, y), np.column_stack([X, prediction]), y - prediction
+        prediction[rest] = learner(seed).fit(X[train], y[train]).predict(X[rest])
+    return learner(seed).fit(X, y), np.column_stack([X, prediction]), y - prediction

@@ -6,16 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted, cross_fitted, tails
 from experiments.methods._scores import additive
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """Residuals are cross-fitted; each level has its own two models."""
-    mean, inputs, residual = cross_fitted(X, y, seed)
+    mean, inputs, residual = cross_fitted(X, y, seed, learner)
     pairs = [[boosted(seed, q).fit(inputs, residual) for q in tails(p)] for p in levels]
 
     def predict(X: Array) -> tuple[Array, Array]:

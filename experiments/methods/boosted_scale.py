@@ -6,16 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted, cross_fitted
 from experiments.methods._scores import rescaled
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """Residuals are cross-fitted."""
-    mean, inputs, residual = cross_fitted(X, y, seed)
+    mean, inputs, residual = cross_fitted(X, y, seed, learner)
     size = boosted(seed, 0.85).fit(inputs, np.abs(residual))
     least = 1e-6 * y.std()
 

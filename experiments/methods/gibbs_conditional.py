@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted
 from experiments.methods._scores import bounds
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """The quantile of |residual| is linear in the standardised inputs: no shift of these harms it.
 
@@ -20,7 +27,7 @@ def fit(
     """
     from mapie.conditional_conformal_prediction import ConditionalSplitConformalRegressor
 
-    mean = boosted(seed).fit(X, y)
+    mean = learner(seed).fit(X, y)
     centre, spread = X.mean(axis=0), np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
 
     def features(X: Array) -> Array:

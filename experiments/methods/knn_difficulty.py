@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
-from experiments.methods._boosting import cross_fitted
+from experiments.methods import Array, Fitted, Learner, Method
+from experiments.methods._boosting import boosted, cross_fitted
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """Neighbours among the training rows, by standardised inputs and cross-fitted residuals.
 
@@ -21,7 +28,7 @@ def fit(
     from crepes import ConformalRegressor
     from crepes.extras import DifficultyEstimator
 
-    mean, _, residual = cross_fitted(X, y, seed)
+    mean, _, residual = cross_fitted(X, y, seed, learner)
     centre, spread = X.mean(axis=0), np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
 
     def standardised(X: Array) -> Array:

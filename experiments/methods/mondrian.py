@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted
 
 # Calibration rows for each category: fewer make the quantiles of the tails noise.
@@ -14,13 +14,20 @@ ROWS, MOST = 50, 10
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """Categories are cut at the quantiles of the predictions of the training rows."""
     from crepes import ConformalRegressor
     from crepes.extras import MondrianCategorizer
 
-    mean = boosted(seed).fit(X, y)
+    mean = learner(seed).fit(X, y)
     count = max(1, min(MOST, len(y_cal) // ROWS))
     categories = MondrianCategorizer().fit(X, f=mean.predict, no_bins=count)
     residual = y_cal - mean.predict(X_cal)

@@ -7,12 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.compose import TransformedTargetRegressor
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted, cross_fitted
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """The log of the cross-fitted |residual| is boosted on the training rows.
 
@@ -21,7 +28,7 @@ def fit(
     from mapie.conformity_scores import ResidualNormalisedScore
     from mapie.regression import SplitConformalRegressor
 
-    mean, _, residual = cross_fitted(X, y, seed)
+    mean, _, residual = cross_fitted(X, y, seed, learner)
     size = TransformedTargetRegressor(
         boosted(seed), func=np.log, inverse_func=np.exp, check_inverse=False
     ).fit(X, np.maximum(np.abs(residual), 1e-6 * y.std()))

@@ -6,16 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.methods import Array, Fitted, Method
+from experiments.methods import Array, Fitted, Learner, Method
 from experiments.methods._boosting import boosted
 from sosbands.conformal import LocalizedCalibration, effective_bandwidth
 
 
 def fit(
-    X: Array, y: Array, X_cal: Array, y_cal: Array, *, levels: Sequence[float], seed: int
+    X: Array,
+    y: Array,
+    X_cal: Array,
+    y_cal: Array,
+    *,
+    levels: Sequence[float],
+    seed: int,
+    learner: Learner = boosted,
 ) -> Fitted:
     """Absolute residuals; the bandwidth leaves max(50, m^(2/3)) effective calibration rows."""
-    mean = boosted(seed).fit(X, y)
+    mean = learner(seed).fit(X, y)
     centre, spread = X.mean(axis=0), np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 1.0)
 
     def standardised(X: Array) -> Array:

@@ -21,4 +21,4 @@ def fit(
     return fitted_band(model, levels)
 
 
-METHOD = Method(__name__, "sosbands, CV+", fit, ranked=False)
+METHOD = Method(__name__, "sosbands, CV+", fit, variant_of="sosbands")

@@ -17,4 +17,4 @@ def fit(
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 
-METHOD = Method(__name__, "sosbands, kernel mean", fit, ranked=False)
+METHOD = Method(__name__, "sosbands, kernel mean", fit, variant_of="sosbands")

@@ -23,4 +23,4 @@ def fit(
 
 
 TITLE = f"sosbands, as published (≤ {ROWS} rows)"
-METHOD = Method(__name__, TITLE, fit, ranked=False, max_inputs=INPUTS)
+METHOD = Method(__name__, TITLE, fit, variant_of="sosbands", max_inputs=INPUTS)

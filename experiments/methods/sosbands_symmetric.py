@@ -20,4 +20,4 @@ def fit(
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 
-METHOD = Method(__name__, "sosbands, symmetric", fit, ranked=False)
+METHOD = Method(__name__, "sosbands, symmetric", fit, variant_of="sosbands")

@@ -20,4 +20,4 @@ def fit(
     return calibrated_band(model, (X, y), (X_cal, y_cal), levels)
 
 
-METHOD = Method(__name__, "sosbands, two-sided", fit, ranked=False)
+METHOD = Method(__name__, "sosbands, two-sided", fit, variant_of="sosbands")

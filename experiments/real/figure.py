@@ -13,6 +13,7 @@ LEVEL = 0.9
 SHOWN = {
     "interval_score": ("interval score", "o", "C0"),
     "coverage_gap": ("cluster coverage gap", "s", "C1"),
+    "ert": ("ERT", "^", "C2"),
 }
 
 
@@ -21,9 +22,10 @@ def draw(summaries: Mapping[str, pd.DataFrame], folder: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(3.2 + 3.2 * len(summaries), 5.2), layout="constrained")
-    FigureCanvasAgg(drawing)
     order = _order(summaries)
+    size = (3.2 + 3.2 * len(summaries), 1.5 + 0.22 * len(order))
+    drawing = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(drawing)
     panels = drawing.subplots(1, len(summaries), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (group, frame) in zip(panels, summaries.items(), strict=True):
         _panel(axes, frame.set_index("title"), order)
@@ -38,7 +40,7 @@ def draw(summaries: Mapping[str, pd.DataFrame], folder: Path) -> Path:
     panels[0].get_yticklabels()[order.index(ours)].set_fontweight("bold")
     handles, labels = panels[0].get_legend_handles_labels()
     title = "hollow: variants, not ranked"
-    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, title=title)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, title=title)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "ranks.png"
     drawing.savefig(path, dpi=150)
@@ -58,6 +60,8 @@ def _panel(axes: object, frame: pd.DataFrame, order: list[str]) -> None:
     for metric, (label, marker, colour) in SHOWN.items():
         faces = [colour if frame.loc[title, "ranked"] else "white" for title in rows]
         ranks = frame.loc[rows, f"{metric}_rank"]
+        if ranks.isna().all():  # no set has enough rows for it
+            continue
         errors = frame.loc[rows, f"{metric}_rank_error"]
         axes.hlines(heights, ranks - errors, ranks + errors, colour, alpha=0.6, zorder=2)
         axes.scatter(ranks, heights, marker=marker, c=faces, edgecolors=colour, zorder=3)

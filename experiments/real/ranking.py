@@ -1,9 +1,9 @@
 """Who is first: average ranks, and geometric means of the ratio to the best, over data sets.
 
 On each data set the means over the splits of our entry are compared. Those methods are ranked that
-take part and have all these splits on all data sets. A variant of ours is shown beside them: its
-rank is the one that it would have in the place of our entry. Splits are drawn anew, with repetition
-and for all methods alike, to see how much of a rank is chance.
+take part and have all these splits on all data sets. A variant is shown beside them: its rank is
+the one that it would have in the place of the method that it is a variant of. Splits are drawn
+anew, with repetition and for all methods alike, to see how much of a rank is chance.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.methods import Array, load
+from experiments.real.measure import COLUMNS
 
 OURS = "sosbands"
 # Metrics, and whether larger is better.
@@ -22,10 +23,14 @@ METRICS = {
     "mean_width": False,
     "coverage_gap": False,
     "rank_gap": False,
+    "ert": False,
     "worst_slab": True,
+    "crps": False,
     "fit_seconds": False,
     "predict_seconds": False,
 }
+# Those that may be zero or less have no ratio.
+SIGNED = ("ert",)
 # The sets on which defaults were chosen; the others are reported as they come out.
 DEVELOPMENT = (
     "mcycle",
@@ -65,35 +70,52 @@ def groups(tables: Tables) -> dict[str, Tables]:
     return {**found, "all": tables} if len(found) > 1 else found
 
 
+def at_level(tables: Tables, level: float) -> Tables:
+    """The rows of one level; data sets without it are left out."""
+    found = {name: rows[np.isclose(rows["level"], level)] for name, rows in tables.items()}
+    return {name: rows for name, rows in found.items() if len(rows)}
+
+
 def summary(tables: Tables, level: float) -> pd.DataFrame:
-    """A row for each method: rank (± its standard error) and ratio of each metric."""
+    """A row for each method: rank (± its standard error) and ratio of each metric.
+
+    Methods that lack a metric, as those without a distribution lack the CRPS, have no rank in it
+    and are no rivals there.
+    """
+    tables = at_level(tables, level)
     methods = present(tables)
-    taking_part = [m for m in methods if load(m).ranked]
     rows = {
-        m: {"title": load(m).title, "ranked": m in taking_part, "sets": len(tables)}
-        for m in methods
+        m: {"title": load(m).title, "ranked": load(m).ranked, "sets": len(tables)} for m in methods
     }
-    for metric, larger in METRICS.items():
-        values = matrix(tables, metric, level)[methods].dropna(how="all").to_numpy()
-        if not len(values):  # no set has enough rows for this metric
-            continue
-        again = redrawn(tables, metric, level, methods)
-        if larger:
-            values, again = 1 / values, 1 / again
-        for own, method in enumerate(methods):
-            rivals = [
-                place
-                for place, m in enumerate(methods)
-                if m in taking_part and m != method and not (m == OURS and method.startswith(OURS))
-            ]
-            rows[method] |= {
-                f"{metric}_rank": float(average_rank(values, own, rivals)),
-                f"{metric}_rank_error": float(average_rank(again, own, rivals).std()),
-                f"{metric}_ratio": ratio_to_best(values, own, rivals),
-            }
+    for metric in METRICS:
+        for method, found in standing(tables, metric, level, methods).items():
+            rows[method] |= {metric + name: value for name, value in found.items()}
     frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method").reset_index()
     frame = frame.reindex(columns=[*_ABOUT, *(m + s for m in METRICS for s in _STANDING)])
     return frame.sort_values(["ranked", "interval_score_rank"], ascending=[False, True])
+
+
+def standing(
+    tables: Tables, metric: str, level: float, methods: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Rank, its error and the ratio of each method that has the metric."""
+    measured = matrix(tables, metric, level)[list(methods)].dropna(how="all")
+    having = [m for m in methods if len(measured) and measured[m].notna().all()]
+    if not having:  # no set has enough rows for this metric
+        return {}
+    values, again = measured[having].to_numpy(), redrawn(tables, metric, level, having)
+    if METRICS[metric]:
+        values, again = 1 / values, 1 / again
+    found = {}
+    for own, method in enumerate(having):
+        replaced = (method, load(method).variant_of)
+        rivals = [j for j, m in enumerate(having) if load(m).ranked and m not in replaced]
+        found[method] = {
+            "_rank": float(average_rank(values, own, rivals)),
+            "_rank_error": float(average_rank(again, own, rivals).std()),
+            "_ratio": np.nan if metric in SIGNED else ratio_to_best(values, own, rivals),
+        }
+    return found
 
 
 def average_rank(costs: Array, own: int, rivals: Sequence[int]) -> Array:
@@ -150,9 +172,8 @@ def matrix(tables: Tables, metric: str, level: float) -> pd.DataFrame:
 def of_set(rows: pd.DataFrame, level: float) -> pd.DataFrame:
     """A data set: all means; score_ratio is the mean of score ÷ ours, split by split."""
     chosen = rows[np.isclose(rows["level"], level)]
-    names = ["interval_score", "mean_width", "coverage", "coverage_gap", "rank_gap"]
-    more = ["worst_slab", "infinite", "fit_seconds", "predict_seconds"]
-    table = chosen.groupby("method")[names + more].mean()
+    names = [name for name in COLUMNS if name != "n"]
+    table = chosen.groupby("method")[names].mean()
     table.insert(0, "splits", chosen.groupby("method").size())
     scores = chosen.pivot(index="seed", columns="method", values="interval_score")
     ratios = scores.div(scores[OURS], axis=0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from experiments.real.measure import LEVELS
 from experiments.real.ranking import (
     METRICS,
     Tables,
+    at_level,
     comparable,
     exact_coverage,
     groups,
@@ -21,32 +21,15 @@ from experiments.real.ranking import (
     summary,
 )
 from experiments.real.results import Results
+from experiments.real.standing import standing_page
+from experiments.real.wording import WORDS, markdown
 
-SUMMARY = "summary"
-WORDS = {
-    "interval_score": "interval score",
-    "mean_width": "mean width",
-    "coverage": "coverage",
-    "coverage_gap": "cluster coverage gap",
-    "rank_gap": "the same, clusters of ranks",
-    "worst_slab": "worst-slab coverage",
-    "infinite": "infinite",
-    "fit_seconds": "fit, s",
-    "predict_seconds": "predict, s",
-    "score_ratio": "score ÷ ours",
-    "ratio_error": "± s.e.",
-}
+SUMMARY, RANKS = "summary", "ranks"
 
 
 def write(results: Path, figures: Path) -> list[Path]:
-    """A table for each data set, the summary of each group of them, the picture of the ranks."""
-    tables = comparable(
-        {
-            path.stem: Results(path).load()
-            for path in sorted(results.glob("*.csv"))
-            if path.stem != SUMMARY
-        }
-    )
+    """A table for each data set, the ranks and who is first, and the picture of the ranks."""
+    tables = comparable({path.stem: Results(path).load() for path in data_sets(results)})
     if not tables:
         return []
     written = []
@@ -57,21 +40,27 @@ def write(results: Path, figures: Path) -> list[Path]:
         (group, level): summary(part, level)
         for group, part in groups(tables).items()
         for level in LEVELS
+        if at_level(part, level)
     }
-    written.append(results / f"{SUMMARY}.csv")
     together = [
         frame.assign(group=group, level=level) for (group, level), frame in summaries.items()
     ]
-    pd.concat(together).to_csv(written[-1], index=False, float_format="%.4g")
-    written.append(results / f"{SUMMARY}.md")
-    written[-1].write_text(summary_page(tables, summaries))
+    written += [results / f"{SUMMARY}.csv", results / f"{SUMMARY}.md", results / f"{RANKS}.md"]
+    pd.concat(together).to_csv(written[-3], index=False, float_format="%.4g")
+    written[-2].write_text(standing_page(tables, summaries))
+    written[-1].write_text(ranks_page(tables, summaries))
     return [*written, draw({g: f for (g, p), f in summaries.items() if p == LEVEL}, figures)]
+
+
+def data_sets(results: Path) -> list[Path]:
+    """The files of what was measured."""
+    return [path for path in sorted(results.glob("*.csv")) if path.stem != SUMMARY]
 
 
 def set_page(name: str, rows: pd.DataFrame) -> str:
     """One data set: a table for each level."""
     parts = [f"# {name}"]
-    for level in LEVELS:
+    for level in (p for p in LEVELS if at_level({name: rows}, p)):
         table = of_set(rows, level)
         titles = [load(method).title for method in table["method"]]
         shown = table.drop(columns="method").rename(columns=WORDS)
@@ -85,24 +74,20 @@ def set_page(name: str, rows: pd.DataFrame) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def summary_page(tables: Tables, summaries: dict[tuple[str, float], pd.DataFrame]) -> str:
+def ranks_page(tables: Tables, summaries: dict[tuple[str, float], pd.DataFrame]) -> str:
     """Average rank / geometric mean of the ratio to the best, by group and level."""
     parts = [
         "# Ranks",
         "Average rank over the data sets ± its standard error, from splits drawn anew / geometric "
         "mean of the ratio to the best method. Those that are not ranked are variants, with the "
-        "rank they would have in the place of ours.",
+        "rank they would have in the place of the method that takes part for them.",
     ]
     for (group, level), frame in summaries.items():
         sets = ", ".join(sorted(groups(tables)[group]))
         shown = pd.DataFrame({"method": frame["title"]})
         for metric in METRICS:
-            shown[WORDS[metric]] = [
-                f"{rank:.2f} ± {error:.2f} / {ratio:.3f}"
-                for rank, error, ratio in frame[
-                    [f"{metric}_rank", f"{metric}_rank_error", f"{metric}_ratio"]
-                ].itertuples(index=False)
-            ]
+            columns = frame[[f"{metric}_rank", f"{metric}_rank_error", f"{metric}_ratio"]]
+            shown[WORDS[metric]] = [_standing(*row) for row in columns.itertuples(index=False)]
         shown["ranked"] = np.where(frame["ranked"], "yes", "no")
         parts.append(
             f"## {group.capitalize()} sets, level {level:g}\n\n{sets}\n\n{markdown(shown)}"
@@ -110,14 +95,7 @@ def summary_page(tables: Tables, summaries: dict[tuple[str, float], pd.DataFrame
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """A Markdown table."""
-    lines: list[Iterable[str]] = [frame.columns, ["---"] * frame.shape[1]]
-    lines += [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return "–" if np.isnan(value) else f"{value:.3g}" if abs(value) < 1 else f"{value:.2f}"
-    return str(value)
+def _standing(rank: float, error: float, ratio: float) -> str:
+    if np.isnan(rank):
+        return "–"
+    return f"{rank:.2f} ± {error:.2f}" + ("" if np.isnan(ratio) else f" / {ratio:.3f}")

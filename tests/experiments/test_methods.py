@@ -7,6 +7,7 @@ import pytest
 
 from experiments import methods
 from experiments.methods import _scores
+from sosbands import StackedMean
 from sosbands.datasets import case
 from sosbands.metrics import coverage, crps
 
@@ -15,7 +16,10 @@ DISTRIBUTIONS = (
     *("catboost_cqr", "catboost_uncertainty", "ngboost_scale", "quantile_forest_cqr"),
     "sosbands_kernel_mean",
 )
-SLOW = ("sosbands_published", "sosbands_cv_plus")
+SLOW = (
+    *("sosbands_published", "sosbands_cv_plus"),
+    *(name + methods.AROUND_AUTO for name in methods.TAKE_A_MEAN),
+)
 
 
 def marked(name):
@@ -60,12 +64,32 @@ def test_a_method_is_named_after_its_file_and_stays_short():
     for name in methods.names():
         method = methods.load(name)
         assert method.name == name
+        assert method.file.stem == name.removesuffix(methods.AROUND_AUTO)
         assert len(method.file.read_text().splitlines()) <= 60, name
 
 
 def test_one_entry_of_ours_takes_part():
     ours = [name for name in methods.names() if name.startswith("sosbands")]
     assert [name for name in ours if methods.load(name).ranked] == ["sosbands"]
+
+
+def test_a_variant_belongs_to_a_method_that_takes_part():
+    for name in methods.names():
+        method = methods.load(name)
+        assert method.ranked or methods.load(method.variant_of).ranked
+        assert (method.variant_of is not None) == (
+            name.startswith("sosbands_") or name.endswith(methods.AROUND_AUTO)
+        )
+
+
+def test_a_method_that_takes_a_mean_also_goes_around_the_default_one(rows):
+    X, y = (part[:100] for part in rows)
+    auto = StackedMean(random_state=0).fit(X[:60], y[:60])
+    method = methods.load("boosted_split" + methods.AROUND_AUTO)
+    fitted = method.fit(X[:60], y[:60], X[60:], y[60:], levels=[0.5], seed=0)
+    np.testing.assert_allclose(fitted.mean(X[60:]), auto.predict(X[60:]))
+    C = fitted.intervals(X[60:])[..., 0]
+    np.testing.assert_allclose(C.mean(axis=1), auto.predict(X[60:]))
 
 
 def test_an_unknown_method_is_refused_with_the_names_there_are():

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.methods import load
 from experiments.real import __main__ as command
-from experiments.real import measure, ranking, report
-from experiments.real.results import Results
+from experiments.real import comparisons, measure, ranking, report
+from experiments.real.results import HEADER, Results
 from sosbands.datasets import case
+from sosbands.metrics import crps, ert
 
 METHODS = "boosted_split,boosted_scale"
 
@@ -43,10 +45,10 @@ def test_a_run_measures_only_what_is_missing(monkeypatch, folders):
     assert run(monkeypatch, folders, *data, "--splits", "2") == 0
     assert sorted(measured) == [("boosted_scale", 101), ("boosted_split", 101)]
     stored = Results(folders / "results" / "new.csv")
-    assert len(stored.load()) == 2 * 2 * 3
+    assert len(stored.load()) == 2 * 2 * 4
     assert run(monkeypatch, folders, *data, "--splits", "1", "--fresh") == 0
     assert len(measured) == 4
-    assert len(pd.read_csv(stored.path)) == 2 * 2 * 3
+    assert len(pd.read_csv(stored.path)) == 2 * 2 * 4
 
 
 def test_a_method_that_fails_is_reported_and_the_others_go_on(monkeypatch, folders, capsys):
@@ -62,11 +64,34 @@ def test_a_method_that_fails_is_reported_and_the_others_go_on(monkeypatch, folde
     assert Results(folders / "results" / "new.csv").done() == {("boosted_split", 100)}
 
 
-def test_results_with_other_columns_are_not_mixed(tmp_path):
+def measured_rows(value=1.0):
+    """What `measure` gives, with the same number everywhere."""
+    return [{"level": p, **dict.fromkeys(measure.COLUMNS, value), "n": 99} for p in measure.LEVELS]
+
+
+def test_results_with_other_columns_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="must have the columns method, seed, level, n, interval_"):
+        Results(tmp_path / "new.csv").add("rlcp", 1, [{"level": 0.9, "width": 0.9}])
+
+
+def test_results_of_an_older_declaration_are_read_but_count_as_not_measured(tmp_path):
+    stored = Results(tmp_path / "old.csv")
+    stored.path.write_text("method,seed,level,n,coverage,version\nrlcp,100,0.9,99,0.875,0.1.0\n")
+    assert stored.load()["coverage"].tolist() == [0.875]
+    assert list(stored.load()) == HEADER
+    assert stored.done() == set()
+    stored.tidy()
+    assert stored.load()["coverage"].tolist() == [0.875]
+    stored.add("rlcp", 101, measured_rows())
+    assert stored.done() == {("rlcp", 101)}
+    assert sorted(stored.load()["seed"].unique()) == [101]
+
+
+def test_a_unit_without_all_levels_counts_as_not_measured(tmp_path):
     stored = Results(tmp_path / "new.csv")
-    stored.add("rlcp", 0, [{"level": 0.9, "coverage": 0.9}])
-    with pytest.raises(ValueError, match="must have the columns method, seed, level, width, ver"):
-        stored.add("rlcp", 1, [{"level": 0.9, "width": 0.9}])
+    stored.add("rlcp", 100, measured_rows())
+    stored.add("rlcp", 101, measured_rows()[1:])
+    assert stored.done() == {("rlcp", 100)}
 
 
 def test_an_unknown_data_set_is_refused(monkeypatch, folders, capsys):
@@ -94,17 +119,39 @@ def test_infinite_bounds_are_counted_and_cut_off(monkeypatch, folders):
     rows = measure.measure(path, "everything", seed=0)
     _, y = measure.rows_of(path)
     train, _, _ = measure.split(len(y), 0)
-    assert [row["level"] for row in rows] == [0.8, 0.9, 0.95]
+    assert [row["level"] for row in rows] == [0.5, 0.8, 0.9, 0.95]
     assert all(row["infinite"] == 1 and row["coverage"] == 1 for row in rows)
     assert rows[0]["mean_width"] == pytest.approx(3 * np.ptp(y[train]))
+    assert np.isnan([row["crps"] for row in rows]).all()  # it has no distribution
+
+
+def test_the_crps_is_that_of_the_quantiles_at_every_level(folders):
+    path = folders / "data" / "new.csv"
+    rows = measure.measure(path, "quantile_forest_cqr", seed=0)
+    X, y = measure.rows_of(path)
+    train, cal, test = measure.split(len(y), 0)
+    fitted = load("quantile_forest_cqr").fit(
+        X[train], y[train], X[cal], y[cal], levels=measure.LEVELS, seed=0
+    )
+    expected = crps(y[test], fitted.quantiles(X[test]))
+    assert [row["crps"] for row in rows] == pytest.approx([expected] * 4)
+
+
+def test_the_excess_risk_needs_two_hundred_test_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(800, 1)), rng.normal(size=800)
+    C = np.tile([[-1.0], [1.0]], (200, 1, 4))
+    found = measure.quality(X, y, np.arange(200), C, seed=0)["ert"]
+    Z = (X - X.mean()) / X.std()
+    assert found == pytest.approx(ert(Z[:200], y[:200], C, measure.LEVELS, random_state=0))
+    assert np.isnan(measure.quality(X, y, np.arange(199), C[:199], seed=0)["ert"]).all()
 
 
 def results_of(scores, level=0.9):
     """Rows in which every metric is the given number: (method, seed) ↦ score."""
     return pd.DataFrame(
         [
-            {"method": m, "seed": s, "level": level, "n": 99, "coverage": v, "infinite": 0.0}
-            | dict.fromkeys(ranking.METRICS, v)
+            {"method": m, "seed": s, "level": level, **dict.fromkeys(measure.COLUMNS, v), "n": 99}
             for (m, s), v in scores.items()
         ]
     )
@@ -169,20 +216,116 @@ def test_a_method_without_all_splits_of_ours_stands_outside():
     assert ranking.present(tables) == ["sosbands"]
 
 
+def test_a_band_around_another_mean_is_ranked_in_the_place_of_its_own():
+    scores = {("sosbands", 0): 2, ("boosted_scale", 0): 3, ("boosted_scale_around_auto", 0): 1}
+    found = ranking.summary({"new": results_of(scores)}, 0.9).set_index("method")
+    assert found["interval_score_rank"].to_dict() == {
+        "sosbands": 1.0,
+        "boosted_scale": 2.0,
+        "boosted_scale_around_auto": 1.0,
+    }
+
+
+def test_those_without_a_distribution_are_no_rivals_in_the_crps():
+    table = results_of({("sosbands", 0): 2, ("rlcp", 0): 1, ("catboost_cqr", 0): 3})
+    table.loc[table["method"] == "rlcp", "crps"] = np.nan
+    found = ranking.summary({"new": table}, 0.9).set_index("method")
+    assert found["crps_rank"].dropna().to_dict() == {"sosbands": 1, "catboost_cqr": 2}
+
+
+def test_an_excess_risk_below_zero_is_ranked_but_has_no_ratio():
+    scores = {("sosbands", 0): -0.5, ("rlcp", 0): 0.5}
+    table = results_of(scores).assign(**{m: 1.0 for m in ranking.METRICS if m != "ert"})
+    found = ranking.summary({"new": table}, 0.9).set_index("method")
+    assert found["ert_rank"].to_dict() == {"sosbands": 1, "rlcp": 2}
+    assert found["ert_ratio"].isna().all()
+
+
+def test_a_level_that_some_sets_lack_is_ranked_on_the_others():
+    scores = {("sosbands", 0): 1, ("rlcp", 0): 2}
+    tables = {"old": results_of(scores), "new": results_of(scores, level=0.5)}
+    assert ranking.summary(tables, 0.5)["sets"].tolist() == [1, 1]
+    assert list(ranking.at_level(tables, 0.5)) == ["new"]
+
+
+def test_the_first_place_is_shared_within_one_standard_error():
+    frame = pd.DataFrame({"title": list("abcd"), "ranked": [True, True, True, False]})
+    frame["ert_rank"], frame["ert_rank_error"] = [1.5, 2.0, 2.5, 1.0], [0.1, 0.5, 0.75, 0.1]
+    found = comparisons.places({0.9: frame}, "ert")
+    assert found["first"].tolist() == [True, True, False, True]
+
+
+def test_our_score_is_set_beside_the_best_rival_of_each_set():
+    scores = {("sosbands", 0): 3, ("sosbands", 1): 5, ("rlcp", 0): 4, ("rlcp", 1): 4}
+    scores |= {("sosbands_auto", s): 2 for s in (0, 1)} | {("boosted_cqr", s): 9 for s in (0, 1)}
+    scores |= {("rlcp_around_auto", s): 1 for s in (0, 1)}  # a variant is no rival
+    found = comparisons.beside_best({"new": results_of(scores)}, 0.9).iloc[0]
+    assert found["best"] == "localized split (RLCP)"
+    assert (found["sosbands"], found["sosbands_auto"]) == (1.0, 0.5)
+    # Differences −1 and 1, in units of 4.
+    assert found["sosbands_error"] == pytest.approx(np.sqrt(2) / np.sqrt(2) / 4)
+
+
+def test_mean_and_band_are_told_apart_in_units_of_ours():
+    scores = {"sosbands": 2, "sosbands_auto": 1, "boosted_split": 4, "boosted_split_around_auto": 3}
+    tables = {
+        "mcycle": results_of({(m, 0): v for m, v in scores.items()}),
+        "new": results_of({(m, 0): v if m == "sosbands" else 4 * v for m, v in scores.items()}),
+    }
+    found = comparisons.mean_by_band(tables, "interval_score", 0.9, comparisons.beside_ours)
+    assert found["boosted"].tolist() == pytest.approx([1.0, 4.0])
+    assert found["auto"].tolist() == pytest.approx([1.0, 3.0])
+    gaps = comparisons.mean_by_band(tables, "coverage_gap", 0.9, pd.DataFrame.mean)
+    assert gaps["auto"].tolist() == [2.5, 7.5]
+
+
+def test_coverage_is_below_inside_or_above_its_bounds():
+    shares = {("sosbands", 0): 0.7, ("rlcp", 0): 0.9, ("boosted_split", 0): 1.0}
+    table = results_of(shares).assign(n=40_000)
+    found = comparisons.coverage_places({"new": table}, 0.9).set_index("method")
+    assert found["place"].to_dict() == {
+        "sosbands": "below",
+        "rlcp": "inside",
+        "boosted_split": "above",
+    }
+    assert found["low"].iloc[0] < 0.9 < found["high"].iloc[0]
+
+
 def test_the_report_reads_the_results_alone(folders):
-    stored = Results(folders / "results" / "mcycle.csv")
-    for method, score in (("sosbands", 1.25), ("rlcp", 2.5)):
-        row = {**dict.fromkeys(ranking.METRICS, score), "coverage": 0.9, "infinite": 0.0, "n": 99}
-        stored.add(method, 100, [{"level": level, **row} for level in measure.LEVELS])
+    for name in ("mcycle", "new"):
+        stored = Results(folders / "results" / f"{name}.csv")
+        for method, score in (("sosbands", 1.25), ("sosbands_auto", 1.0), ("rlcp", 2.5)):
+            stored.add(method, 100, measured_rows(score))
+        for method in ("boosted_split", "boosted_split_around_auto"):
+            stored.add(method, 100, measured_rows(5.0))
     written = report.write(folders / "results", folders / "figures")
     assert [path.name for path in written] == [
-        "mcycle.md",
-        "summary.csv",
-        "summary.md",
-        "ranks.png",
+        *("mcycle.md", "new.md", "summary.csv", "summary.md", "ranks.md", "ranks.png"),
     ]
     assert "| sosbands, around boosting | 1 | 1.25 | 1.00 |" in written[0].read_text()
-    assert "## Development sets, level 0.9" in written[2].read_text()
+    standing, ranks = written[3].read_text(), written[4].read_text()
+    first = "**1.00 ± 0.00**"
+    assert f"| sosbands, around boosting | {' | '.join([first] * 4)} | yes |" in standing
+    assert "| **all** |  | geometric mean | 0.5 | 0.4 |" in standing
+    assert "| plain split (MAPIE) | 4.000 | 4.000 |" in standing
+    assert "Outside, of ours: sosbands, around boosting on mcycle at 0.5: 1.250" in standing
+    assert "## Development sets, level 0.9" in ranks
+
+
+def test_the_report_of_an_older_declaration_shows_what_there_is(folders):
+    (folders / "results").mkdir()
+    old = [name for name in HEADER if name not in ("ert", "crps")]
+    rows = [
+        {"method": m, "seed": 100, "level": p, **dict.fromkeys(old[3:], v), "n": 99}
+        for m, v in (("sosbands", 1.0), ("rlcp", 2.0))
+        for p in (0.8, 0.9, 0.95)
+    ]
+    pd.DataFrame(rows)[old].to_csv(folders / "results" / "mcycle.csv", index=False)
+    written = report.write(folders / "results", folders / "figures")
+    standing = next(path for path in written if path.name == "summary.md").read_text()
+    assert "| method | 0.8 | 0.9 | 0.95 | ranked |" in standing
+    assert "ERT" not in standing
+    assert "Mean and band" not in standing
 
 
 def test_the_bounds_of_the_coverage_are_those_of_simulated_scores():

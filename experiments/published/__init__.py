@@ -1,0 +1,1 @@
+"""Published comparisons on their own splits: ``python -m experiments.published --data FOLDER``."""
