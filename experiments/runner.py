@@ -6,19 +6,32 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
-from experiments.experiment import Experiment, Key
+from experiments.experiment import Key
 from experiments.store import Store
 
 # A unit, its rows, and the reason if there are none.
 Outcome = tuple[Key, Any, str]
 
 
-def run(experiment: Experiment, store: Store, *, jobs: int) -> list[str]:
+class Measured(Protocol):
+    """What is run: an `Experiment`, or anything else with units of work to measure."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def measure(self) -> Any: ...
+
+    @property
+    def timed(self) -> bool: ...
+
+
+def run(experiment: Measured, store: Store, *, jobs: int) -> list[str]:
     """Measure the missing units and complete the table; the failures, one text for each."""
     missing = store.missing()
     failures = []
@@ -34,7 +47,7 @@ def run(experiment: Experiment, store: Store, *, jobs: int) -> list[str]:
     return failures
 
 
-def _outcomes(experiment: Experiment, units: Sequence[Key], jobs: int) -> Iterator[Outcome]:
+def _outcomes(experiment: Measured, units: Sequence[Key], jobs: int) -> Iterator[Outcome]:
     """What comes out of each unit, as it comes."""
     if experiment.timed or jobs == 1:
         with threadpool_limits(1):
