@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 
@@ -22,9 +25,13 @@ def tails(level: float) -> tuple[float, float]:
     return (1 - level) / 2, (1 + level) / 2
 
 
-def cross_fitted(X: Array, y: Array, seed: int) -> tuple[Model, Array, Array]:
-    """A boosted mean of all rows; (x, prediction) and residual by models without the row's fold."""
+def cross_fitted(X: Array, y: Array, seed: int, model: Any = None) -> tuple[Any, Array, Array]:
+    """A boosted mean of all rows; (x, prediction) and residual by models without the row's fold.
+
+    Or another `model` instead.
+    """
+    model = boosted(seed) if model is None else model
     prediction = np.empty(len(y))
     for train, rest in KFold(5, shuffle=True, random_state=seed).split(X):
-        prediction[rest] = boosted(seed).fit(X[train], y[train]).predict(X[rest])
-    return boosted(seed).fit(X, y), np.column_stack([X, prediction]), y - prediction
+        prediction[rest] = clone(model).fit(X[train], y[train]).predict(X[rest])
+    return clone(model).fit(X, y), np.column_stack([X, prediction]), y - prediction
