@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 
+from experiments.real.ranking import DEVELOPMENT
 from experiments.settings import __main__ as command
 from experiments.settings import measure, report
 from experiments.settings.registry import SETTINGS
@@ -89,6 +90,10 @@ def test_baselines_are_shared_and_measured_once():
     assert command.baseline_units(chosen, SETS, 8) == command.baseline_units(chosen[:1], SETS, 8)
     found = command.baseline_units(list(SETTINGS.values()), SETS, 8)
     assert len({tuple(unit.values()) for unit in found}) == len(found)
+
+
+def test_defaults_are_measured_on_development_sets_alone():
+    assert set(SETS) == set(DEVELOPMENT)
 
 
 def test_sets_of_few_rows_have_more_splits():
