@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
-	real docs lint format clean
+	real settings docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ paper-full: $(VENV)/.stamp-bench ## the same, in the size of the paper
 
 real: $(VENV)/.stamp-bench ## every method on the CSV files of a folder: make real DATA=FOLDER
 	$(BIN)/python -m experiments.real --data $(DATA) $(ARGS)
+
+settings: $(VENV)/.stamp-bench ## what each default is worth, on development sets: make settings DATA=FOLDER
+	$(BIN)/python -m experiments.settings --data $(DATA) $(ARGS)
 
 docs: $(VENV)/.stamp-docs ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n docs docs/_build/html $(ARGS)

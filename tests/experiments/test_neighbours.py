@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments.methods import _score_boosting, m_rlcp, minimal_mean_width, nuclear_norm_band
-from experiments.paper import outlier_filter, tuned_scores
+from experiments.paper import neighbours, outlier_filter, several_inputs, tuned_scores
 from sosbands import SDP, BandProblem, Gaussian, Newton
 from sosbands.conformal import LocalizedCalibration, normals_of
 from sosbands.datasets import case
@@ -120,3 +121,38 @@ def test_a_wide_bandwidth_gives_one_scale_and_a_narrow_one_the_nearest_residual(
     assert np.allclose(scale, np.abs(y - mean).mean(), rtol=1e-3)
     narrow = model.set_params(bandwidth=1e-6).predict(X, return_std=True)[1]
     assert np.allclose(narrow, np.abs(y - mean))
+
+
+METRICS = {
+    neighbours: ("width", "oracle_width", "coverage", "local_error", "infinite", "seconds"),
+    outlier_filter: ("left_out", "width", "coverage", "local_error"),
+    several_inputs: (
+        *("variation", "oracle_variation", "correlation"),
+        *("relative_width", "local_error"),
+    ),
+}
+
+
+@pytest.mark.parametrize("module", METRICS, ids=lambda module: module.EXPERIMENT.name)
+def test_any_results_can_be_drawn_and_summarised(module):
+    rng = np.random.default_rng(0)
+    keys = pd.DataFrame(module.EXPERIMENT.units(full=False))
+    drawn = pd.DataFrame(rng.uniform(1, 2, (len(keys), len(METRICS[module]))))
+    results = keys.join(drawn.set_axis(METRICS[module], axis=1))
+    drawing = module.EXPERIMENT.figure(results)
+    assert all(axes.get_xlabel() for axes in drawing.axes)
+    assert not module.EXPERIMENT.summary(results).isna().any(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("module", "key"),
+    [
+        (neighbours, {"case": 2, "method": "m_rlcp"}),
+        (several_inputs, {"case": 3, "d": 2, "method": "homoscedastic_gp"}),
+    ],
+    ids=["neighbours", "several_inputs"],
+)
+def test_a_unit_measures_every_column(module, key):
+    found = module.measure(seed=0, **key)
+    assert tuple(found) == METRICS[module]
+    assert all(np.isfinite(value) for value in found.values())
