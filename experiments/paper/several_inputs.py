@@ -119,5 +119,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     figure=figure,
     summary=summary,
-    minutes=(3, 8),
+    minutes=(4, 10),
 )
