@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
-	real published docs lint format clean
+	real published settings docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ real: $(VENV)/.stamp-bench ## every method on the CSV files of a folder: make re
 
 published: $(VENV)/.stamp-bench ## our defaults on published splits: make published DATA=FOLDER RAW=FOLDER
 	$(BIN)/python -m experiments.published --data $(DATA) --raw $(RAW) $(ARGS)
+
+settings: $(VENV)/.stamp-bench ## what each default is worth, on development sets: make settings DATA=FOLDER
+	$(BIN)/python -m experiments.settings --data $(DATA) $(ARGS)
 
 docs: $(VENV)/.stamp-docs ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n docs docs/_build/html $(ARGS)

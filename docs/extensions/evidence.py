@@ -24,6 +24,7 @@ from experiments.real import report
 from experiments.real.__main__ import FIGURES as REAL_FIGURES
 from experiments.real.__main__ import FOLDER as REAL_RESULTS
 from experiments.real.results import Results
+from experiments.settings import report as settings_report
 from sosbands.cli import commands
 
 DOCS = Path(__file__).parents[1]
@@ -48,6 +49,7 @@ def write_parts(app: Sphinx) -> None:
         "experiments": experiment_sections(),
         "real": real_data(),
         "published": published_numbers(),
+        "settings": settings_tables(),
         "benchmarks": untitled(of_repository("benchmarks/README.md")),
         "changelog": untitled(of_repository("CHANGELOG.md")),
     }
@@ -169,6 +171,21 @@ def more_splits() -> str:
         "## Development sets with more splits\n\n"
         f"Splits: {', '.join(splits)}.\n\n{section[1].strip()}"
     )
+
+
+def settings_tables(folder: Path = settings_report.FOLDER) -> str:
+    """What each default is worth, as far as it is measured; a comment while nothing is stored."""
+    found = settings_report.tables(folder)
+    if not found:
+        return "% No results are stored.\n"
+    about = (
+        "Scores without a default, divided by those with it, at levels 0.5 and 0.9: above one "
+        "speaks for the default. Geometric means over the development sets ± standard errors over "
+        "splits, the sets with the smallest and the largest ratio, and the time of a fit without "
+        "÷ with. `python -m experiments.settings --data FOLDER` measures them."
+    )
+    rows = pd.concat(list(found.values()))
+    return f"{about}\n\n{settings_report.markdown(rows)}\n"
 
 
 def _reported(results: Path, copies: Path, figures: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.methods import QUANTILES, Array, Fitted
-from sosbands import BandRegressor
+from sosbands import BandRegressor, KernelBand
 
 
 def calibrated_band(
@@ -26,3 +26,9 @@ def fitted_band(model: BandRegressor, levels: Sequence[float]) -> Fitted:
         lambda X: model.predict(X, return_std=True)[1],
         lambda X: model.predict_quantiles(X, QUANTILES),
     )
+
+
+def hard_band(seed: int, **weights: float) -> BandRegressor:
+    """Around the kernel mean, a band with one side that covers every training row."""
+    band = KernelBand(symmetric=True, training_coverage=1.0, offset=0.0, caution=0.0, **weights)
+    return BandRegressor(None, band=band, calibration=None, random_state=seed)
