@@ -202,6 +202,22 @@ def check_row_weights(mean_weight: float, *, symmetric: bool) -> None:
         )
 
 
+def check_likeness(
+    likeness: float, kernels: Sequence[Kernel], mean_kernel: Kernel | None
+) -> None:
+    """κ in [0, 1]; sides that are alike are two, of one kernel, around a given mean."""
+    if not 0 <= number(likeness) <= 1:
+        raise ValueError(
+            f"likeness must be from 0 to 1, got {likeness!r}: 0 for sides that know nothing of "
+            "each other, 1 for equal ones"
+        )
+    if likeness and (len(kernels) != 2 or kernels[0] != kernels[1] or mean_kernel is not None):
+        raise ValueError(
+            f"likeness={likeness:g} needs a two-sided band with one kernel around a given mean: "
+            "set symmetric=False, pass one scale_kernel and no mean_kernel, or leave likeness at 0"
+        )
+
+
 def check_inner(training_coverage: float, mean_kernel: Kernel | None, *, symmetric: bool) -> None:
     """Bands around others are soft, have two sides, and a given mean."""
     if symmetric or mean_kernel is not None or training_coverage == 1:

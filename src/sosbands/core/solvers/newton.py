@@ -201,13 +201,18 @@ class Newton(Solver):
         self, problem: BandProblem, units: Normalised, reduction: Reduction, start: Solution
     ) -> WorkingSet:
         """Where a similar problem ended; a hard band of few rows has no use for it."""
-        if start.multipliers.shape != (problem.sides, problem.n):
+        shape = (problem.sides, problem.n)
+        if problem.one_sided and start.multipliers.shape == (2, problem.n // 2):
+            start = replace(start, multipliers=start.multipliers.reshape(shape))
+        if start.multipliers.shape != shape:
             raise ValueError(
                 f"start has multipliers of shape {start.multipliers.shape}, this problem has "
-                f"{(problem.sides, problem.n)}: start from one with the same rows and sides"
+                f"{shape}: start from one with the same rows and sides"
             )
         if problem.n > _FEW_ROWS:
             fit = evaluate(start.problem, start.point)
+            if problem.one_sided:
+                fit = Fit.of(problem, fit.point, problem.targets, fit.scales.reshape(shape))
             working = WorkingSet.from_coarse(units, np.arange(problem.n), start, fit)
             working.mu *= _ELSEWHERE
             return working

@@ -284,7 +284,7 @@ def _required(residuals: Any, side: int, problem: BandProblem) -> Any:
     """r², or −r for the low side and r for the up side."""
     if problem.symmetric:
         return residuals**2
-    return residuals if side else -residuals
+    return problem.signs[side] * residuals
 
 
 def _psd_root(matrix: Array) -> Array:
