@@ -20,6 +20,7 @@ from sosbands.core.features import Basis, FeatureRows
 from sosbands.core.primal import Point
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.solution import Solution
+from sosbands.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +41,11 @@ class AlikeSides:
     @classmethod
     def of(cls, problem: BandProblem, *, all_features: bool) -> AlikeSides:
         """With as many features as a solver wants."""
+        part = problem.features
         if all_features:
-            part, odd = replace(problem, row_weights=None).full_basis.scales[0], None
-        else:
-            part, odd = problem.features, _odd_features(problem)
-        return cls(problem, sided_features(part, problem.likeness, odd=odd))
+            part = replace(problem, row_weights=None).full_basis.scales[0]
+        drop = problem.likeness == 1 and not all_features  # those that are zero on both sides
+        return cls(problem, sided_features(part, problem.likeness, odd=not drop))
 
     @property
     def one_sided(self) -> BandProblem:
@@ -54,7 +55,7 @@ class AlikeSides:
         rows = FeatureRows(
             up.features,
             np.vstack([low.rows, up.rows]),
-            np.concatenate([low.squared_norms, up.squared_norms]),
+            np.tile(up.squared_norms, 2),
             up.trace_residual,
         )
         return replace(
@@ -85,17 +86,8 @@ class AlikeSides:
         return replace(solution, problem=self.problem, point=point, multipliers=multipliers)
 
 
-def _odd_features(problem: BandProblem) -> int | None:
-    """How many of the features may differ between the sides; None: all."""
-    if problem.likeness == 1:
-        return 0
-    if problem.max_rank is None:
-        return None
-    return None
-
-
 def sided_features(
-    part: FeatureRows, likeness: float, *, odd: int | None = None
+    part: FeatureRows, likeness: float, *, odd: bool = True
 ) -> tuple[FeatureRows, FeatureRows]:
     """ψ(·, −1) and ψ(·, 1), features that say much first.
 
@@ -105,24 +97,19 @@ def sided_features(
         φ.
     likeness : float
         κ.
-    odd : int, optional
-        Only so many of the features that differ between the sides, the first.
+    odd : bool
+        Whether to have the features that differ between the sides.
     """
     rank = part.rows.shape[1]
-    odd = rank if odd is None else odd
-    same, differing = np.sqrt((1 + likeness) / 2), np.sqrt((1 - likeness) / 2)
-    factors = np.concatenate([np.full(rank, same), np.full(odd, differing)])
-    which, signs = np.r_[:rank, :odd], np.r_[np.ones(rank), -np.ones(odd)]
+    which = np.concatenate([np.arange(rank)] * (1 + odd))
+    signs = np.repeat([1.0, -1.0], [rank, len(which) - rank])
+    factors = np.sqrt((1 + signs * likeness) / 2)
     sizes = factors**2 * np.einsum("ij,ij->j", part.rows, part.rows)[which]
-    order = np.argsort(-sizes, kind="stable")
-    which, factors, signs = which[order], factors[order], signs[order]
-    total = float(part.squared_norms.sum()) / max(1 - part.trace_residual, np.finfo(float).tiny)
-    left_out = max(1 - float(sizes.sum()) / max(total, np.finfo(float).tiny), 0.0)
+    order = np.argsort(-sizes, kind="stable")  # a coarse problem takes the first
+    which, signs, factors = which[order], signs[order], factors[order]
 
-    def side(columns: np.ndarray) -> FeatureRows:
-        rows = part.rows[:, which] * columns
+    def side(columns: Array) -> FeatureRows:
         features = replace(part.features, whitening=part.features.whitening[:, which] * columns)
-        norms = np.einsum("ij,ij->i", rows, rows)
-        return FeatureRows(features, rows, norms, left_out)
+        return replace(part, features=features, rows=part.rows[:, which] * columns)
 
     return side(factors * signs), side(factors)

@@ -193,6 +193,13 @@ def check_soft_band(training_coverage: float, width_weight: float) -> None:
         )
 
 
+def check_size(targets: Array) -> None:
+    """Raise if powers of what is to be covered overflow or underflow."""
+    size = float(np.abs(targets).max(initial=0.0))
+    if size and not SMALLEST < size < LARGEST:
+        raise ValueError(f"y (less the mean) is of size {size:.0e}: rescale it, to 1 for example")
+
+
 def check_row_weights(mean_weight: float, *, symmetric: bool) -> None:
     """Weighted rows of a two-sided band have no fit of the mean."""
     if mean_weight and not symmetric:
@@ -202,9 +209,7 @@ def check_row_weights(mean_weight: float, *, symmetric: bool) -> None:
         )
 
 
-def check_likeness(
-    likeness: float, kernels: Sequence[Kernel], mean_kernel: Kernel | None
-) -> None:
+def check_likeness(likeness: float, kernels: Sequence[Kernel], mean_kernel: Kernel | None) -> None:
     """κ in [0, 1]; sides that are alike are two, of one kernel, around a given mean."""
     if not 0 <= number(likeness) <= 1:
         raise ValueError(

@@ -10,8 +10,8 @@ Soft band (τ < 1): the constraints become C Σ max(requirementᵢ − f(xᵢ), 
 C = b / (n(1 − τ)), twice that per side for a two-sided band.
 
 A two-sided soft band may go around inner ones, whose widths `inner` it adds to: what it has to
-reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`). How much
-its sides are alike is a matter of degree, the likeness κ (`sosbands.core.alike`).
+reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`). Its
+sides may be alike to a degree, the likeness κ (`sosbands.core.alike`).
 
 Rows of weight wᵢ count wᵢ times: in the sums wᵢ stands before the terms of row i, and Σ wᵢ for n.
 What a hard band has to cover stays the same. Such a problem is one without weights whose row i has
@@ -23,18 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from sosbands.core.checks import (
-    LARGEST,
-    SMALLEST,
     check_count,
     check_inner,
     check_likeness,
     check_mean_kernel,
     check_row_weights,
+    check_size,
     check_soft_band,
     checked_bound,
     checked_inner,
@@ -45,14 +44,7 @@ from sosbands.core.checks import (
     checked_scale_kernels,
     checked_weights,
 )
-from sosbands.core.features import (
-    Basis,
-    FeatureRows,
-    factorize,
-    full_features,
-    landmark_features,
-    principal_features,
-)
+from sosbands.core.features import Basis, FeatureRows, few_features, full_features
 from sosbands.core.kernels import Kernel
 from sosbands.types import Array, Indices
 
@@ -94,8 +86,7 @@ class BandProblem:
     inner : array of shape (2, n), optional
         Widths of the bands inside a two-sided soft one around a given mean, (low, up).
     likeness : float, default=0
-        κ from 0, where the sides of a two-sided band know nothing of each other, to 1, where they
-        are the same function.
+        κ in [0, 1]: how much alike the sides of a two-sided band are, 1 for the same function.
 
     Attributes
     ----------
@@ -206,11 +197,7 @@ class BandProblem:
             raise ValueError(f"feature_tol must be in (0, 1), got {self.feature_tol!r}")
         if self.max_rank is not None:
             check_count("max_rank", self.max_rank)
-        size = float(np.abs(self.targets).max(initial=0.0))
-        if size and not SMALLEST < size < LARGEST:
-            raise ValueError(
-                f"y (less the mean) is of size {size:.0e}: rescale it, to 1 for example"
-            )
+        check_size(self.targets)
 
     def __repr__(self) -> str:
         """One line: size and kind."""
@@ -299,7 +286,8 @@ class BandProblem:
     @cached_property
     def plain_basis(self) -> Basis:
         """The same without weights."""
-        return self.shared_basis or self._made_basis(self._few_features)
+        made = self.shared_basis
+        return made or Basis.of(self.mean_kernel, self.scale_kernels, self._few_features)
 
     @property
     def features(self) -> FeatureRows:
@@ -321,7 +309,8 @@ class BandProblem:
                 "SDP and Accelerated work with all n features: state the problem without max_rank "
                 "and landmarks, or use Newton"
             )
-        return self._weighted(self._made_basis(lambda kernel: full_features(kernel, self.X)))
+        features = partial(full_features, X=self.X)
+        return self._weighted(Basis.of(self.mean_kernel, self.scale_kernels, features))
 
     def owns(self, basis: Basis) -> bool:
         """Whether a basis is this problem's `basis` or `full_basis`, without computing either."""
@@ -340,11 +329,6 @@ class BandProblem:
             shared_basis=self.plain_basis.take(rows),
         )
 
-    def coarse(self, rows: Indices, features: int) -> BandProblem:
-        """The same problem on some of its rows, with the first features of each side alone."""
-        part = self.subset(rows)
-        return replace(part, shared_basis=part.plain_basis.first(features))
-
     def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
         """The same rows, kernel and features with other sides, or `weights` such as b and τ."""
         kernels, scales = self.scale_kernels, self.plain_basis.scales
@@ -358,14 +342,5 @@ class BandProblem:
         return replace(self, scale_kernels=kernels, shared_basis=shared, **weights)  # type: ignore[arg-type]
 
     def _few_features(self, kernel: Kernel) -> FeatureRows:
-        if self.landmarks is not None:
-            return landmark_features(kernel, self.X, self.landmarks, tol=self.feature_tol)
-        if self.max_rank is not None:
-            return principal_features(kernel, self.X, tol=self.feature_tol, rank=self.max_rank)
-        return factorize(kernel, self.X, tol=self.feature_tol)
-
-    def _made_basis(self, features: Callable[[Kernel], FeatureRows]) -> Basis:
-        # Both sides of a band often share one kernel.
-        made = {kernel: features(kernel) for kernel in dict.fromkeys(self.scale_kernels)}
-        mean = None if self.mean_kernel is None else features(self.mean_kernel)
-        return Basis(mean, tuple(made[kernel] for kernel in self.scale_kernels))
+        tol, rank, landmarks = self.feature_tol, self.max_rank, self.landmarks
+        return few_features(kernel, self.X, tol=tol, rank=rank, landmarks=landmarks)

@@ -187,12 +187,13 @@ class Newton(Solver):
         coarsening = 6 if problem.soft else 16
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
         sample = np.sort(order[: max(_SAMPLE, problem.n // coarsening)])
-        if problem.soft:  # with as many features a few rows would be followed too closely
-            small = problem.coarse(sample, len(sample) // _ROWS_PER_FEATURE)
-        else:
+        if not problem.soft:
             extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
             sample = np.union1d(sample, extreme)
-            small = problem.subset(sample)
+        small = problem.subset(sample)
+        if problem.soft:  # with as many features a few rows would be followed too closely
+            first = small.plain_basis.first(len(sample) // _ROWS_PER_FEATURE)
+            small = replace(small, shared_basis=first)
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(small)
         fit = evaluate(problem, coarse.point.on(problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)
