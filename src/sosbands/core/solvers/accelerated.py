@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +74,6 @@ class Accelerated(Solver):
     max_iter: int = 10_000
     check_every: int = 100
     theta_floor: float = 1e-6
-    takes_likeness: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, and a missing JAX."""

@@ -100,7 +100,7 @@ class Solver(ABC):
     takes_start : bool
         Whether there is a field ``start``, the solution of a similar problem.
     takes_likeness : bool
-        Whether the sides of a band may be alike to a degree.
+        Whether problems of one side are solved, as which those with likeness are stated.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Solver(ABC):
     needs_ridge: ClassVar[bool] = True
     wants_all_features: ClassVar[bool] = True
     takes_start: ClassVar[bool] = False
-    takes_likeness: ClassVar[bool] = True
+    takes_likeness: ClassVar[bool] = False
 
     def _check_settings(self) -> None:
         if not 0 < number(self.tol) < 1:

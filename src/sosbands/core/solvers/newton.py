@@ -75,6 +75,7 @@ class Newton(Solver):
     start: Solution | None = field(default=None, repr=False, compare=False)
     wants_all_features: ClassVar[bool] = False
     takes_start: ClassVar[bool] = True
+    takes_likeness: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be met."""

@@ -75,6 +75,7 @@ class SDP(Solver):
     options: Mapping[str, Any] | None = field(default=None, hash=False)
     verbose: bool = False
     needs_ridge: ClassVar[bool] = False
+    takes_likeness: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that do not exist, and a missing CVXPY."""
