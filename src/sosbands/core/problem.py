@@ -11,7 +11,7 @@ C = b / (n(1 − τ)), twice that per side for a two-sided band.
 
 A two-sided soft band may go around inner ones, whose widths `inner` it adds to: what it has to
 reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`). Its
-sides may be alike to a degree, the likeness κ (`sosbands.core.alike`).
+sides may be alike to a degree, the likeness κ (`sosbands.core.solvers.alike`).
 
 Rows of weight wᵢ count wᵢ times: in the sums wᵢ stands before the terms of row i, and Σ wᵢ for n.
 What a hard band has to cover stays the same. Such a problem is one without weights whose row i has
@@ -97,7 +97,7 @@ class BandProblem:
     shared_basis : Basis or None
         Unweighted features from another problem with these rows, for `subset` and `variant`.
     one_sided : bool
-        Whether f has to reach rᵢ, rather than rᵢ²: see `sosbands.core.alike`.
+        Whether f has to reach rᵢ, rather than rᵢ²: see `sosbands.core.solvers.alike`.
 
     Examples
     --------

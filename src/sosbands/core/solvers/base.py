@@ -16,12 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sosbands.core.alike import AlikeSides
 from sosbands.core.checks import check_count, number
 from sosbands.core.features import Basis
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import Feasible, Point, evaluate, relative_gap, repair
 from sosbands.core.problem import BandProblem
+from sosbands.core.solvers.alike import AlikeSides
 from sosbands.core.solvers.solution import Certificate, Solution, Status
 from sosbands.types import Array
 

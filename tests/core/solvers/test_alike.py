@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sosbands import SDP, Accelerated, BandProblem, Gaussian, Matern, Newton
-from sosbands.core.alike import sided_features
 from sosbands.core.nested import solve_nested
 from sosbands.core.primal import evaluate
+from sosbands.core.solvers.alike import sided_features
 
 LEVELS = (0.2, 0.5, 0.9)
 KAPPAS = (0.3, 0.8, 1.0)
