@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from benchmarks import (
+    alike_sides,
     all_levels,
     any_table,
     before,
@@ -54,6 +55,7 @@ BENCHMARKS: dict[str, Callable[[bool], Iterator[Record]]] = {
     "busy_cores": busy_cores.run,
     "any_table": any_table.run,
     "joint_levels": joint_levels.run,
+    "alike_sides": alike_sides.run,
     "all_levels": all_levels.run,
     "stability": stability.run,
     "before": before.run,

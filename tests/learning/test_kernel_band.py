@@ -154,6 +154,25 @@ def test_what_was_chosen_reproduces_the_band_if_it_is_given_back(columns, estima
     assert_allclose(given.predict_scale(X), model.predict_scale(X), rtol=1e-6)
 
 
+def test_likeness_brings_the_sides_together():
+    X, y = wave(150)
+    y = y + np.random.default_rng(1).exponential(size=len(y))
+    differences = []
+    for likeness in (0.0, 0.9, 1.0):
+        settings = {**FIXED, "symmetric": False, "difficulty": None, "caution": 0.0}
+        model = regressor(LinearRegression(), likeness=likeness, calibration=None, **settings)
+        low, up = model.fit(X, y).predict_scale(X).T
+        differences.append(np.abs(up - low).mean())
+    assert differences[0] > differences[1] > differences[2]
+    assert_allclose(differences[2], 0, atol=1e-12)
+
+
+def test_likeness_says_nothing_of_a_symmetric_band():
+    X, y = wave(80)  # too few rows for two sides
+    scales = [regressor(likeness=k, random_state=0).fit(X, y).predict_scale(X) for k in (0.0, 0.9)]
+    assert_array_equal(*scales)
+
+
 def test_the_published_band_takes_changes():
     band = KernelBand.as_published(training_coverage=0.8)
     assert (band.training_coverage, band.width_weight, band.joint_mean) == (0.8, 10.0, True)
@@ -167,6 +186,10 @@ def test_the_published_band_takes_changes():
     [
         ({"symmetric": "yes"}, "symmetric must be one of True, False, \"auto\", got 'yes'"),
         ({"symmetric": 1}, 'symmetric must be one of True, False, "auto", got 1'),
+        ({"likeness": "auto"}, "likeness must be a number >= 0, got 'auto'"),
+        ({"likeness": 1.1}, "likeness must be from 0 to 1, got 1.1"),
+        ({"likeness": 0.5, "symmetric": True}, "likeness=0.5 is that of two sides around a given"),
+        ({"likeness": 0.5, "joint_mean": True}, "set symmetric=False and joint_mean=False"),
         ({"lengthscale": "likelihood"}, "lengthscale must be one of .*hsic.*got 'likelihood'"),
         ({"lengthscale": [[1.0]]}, "lengthscale must be .*one per input, got"),
         ({"anisotropy": True}, "anisotropy must be one of .*got True"),

@@ -106,6 +106,7 @@ def conformalized(**companions):
 KERNEL_BANDS = {
     "split": lambda: band().fit(X, y),
     "two-sided": lambda: band(symmetric=False).fit(X, y),
+    "alike sides": lambda: band(symmetric=False, likeness=0.8).fit(X, y),
     "cv+": lambda: band(calibration="cv+", cv=3).fit(X, y),
     "localized": lambda: band(calibration="localized").fit(X, y),
     "conformalized": conformalized,

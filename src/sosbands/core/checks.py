@@ -193,12 +193,33 @@ def check_soft_band(training_coverage: float, width_weight: float) -> None:
         )
 
 
+def check_size(targets: Array) -> None:
+    """Raise if powers of what is to be covered overflow or underflow."""
+    size = float(np.abs(targets).max(initial=0.0))
+    if size and not SMALLEST < size < LARGEST:
+        raise ValueError(f"y (less the mean) is of size {size:.0e}: rescale it, to 1 for example")
+
+
 def check_row_weights(mean_weight: float, *, symmetric: bool) -> None:
     """Weighted rows of a two-sided band have no fit of the mean."""
     if mean_weight and not symmetric:
         raise ValueError(
             f"row_weights and mean_weight={mean_weight!r} > 0 need a symmetric band: set "
             "mean_weight=0, or symmetric=True"
+        )
+
+
+def check_likeness(likeness: float, kernels: Sequence[Kernel], mean_kernel: Kernel | None) -> None:
+    """κ in [0, 1]; sides that are alike are two, of one kernel, around a given mean."""
+    if not 0 <= number(likeness) <= 1:
+        raise ValueError(
+            f"likeness must be from 0 to 1, got {likeness!r}: 0 for sides that know nothing of "
+            "each other, 1 for equal ones"
+        )
+    if likeness and (len(kernels) != 2 or kernels[0] != kernels[1] or mean_kernel is not None):
+        raise ValueError(
+            f"likeness={likeness:g} needs a two-sided band with one kernel around a given mean: "
+            "set symmetric=False, pass one scale_kernel and no mean_kernel, or leave likeness at 0"
         )
 
 

@@ -11,6 +11,7 @@ are tried in a fixed order, so that rounding never chooses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -121,6 +122,18 @@ class Basis:
     mean: FeatureRows | None
     scales: tuple[FeatureRows, ...]
 
+    @classmethod
+    def of(
+        cls,
+        mean_kernel: Kernel | None,
+        scale_kernels: tuple[Kernel, ...],
+        features: Callable[[Kernel], FeatureRows],
+    ) -> Basis:
+        """Features of every kernel, made once where both sides of a band share one."""
+        made = {kernel: features(kernel) for kernel in dict.fromkeys(scale_kernels)}
+        mean = None if mean_kernel is None else features(mean_kernel)
+        return cls(mean, tuple(made[kernel] for kernel in scale_kernels))
+
     @property
     def trace_residual(self) -> float:
         """Largest fraction of a kernel's trace that its features leave out."""
@@ -142,6 +155,17 @@ class Basis:
         made = {id(side): side.times(factors) for side in self.scales}
         mean = None if self.mean is None else self.mean.times(mean_factors)
         return Basis(mean, tuple(made[id(side)] for side in self.scales))
+
+
+def few_features(
+    kernel: Kernel, X: Array, *, tol: float, rank: int | None, landmarks: Array | None
+) -> FeatureRows:
+    """Features spanned by given landmarks, or at most `rank`, or as many as `tol` takes."""
+    if landmarks is not None:
+        return landmark_features(kernel, X, landmarks, tol=tol)
+    if rank is not None:
+        return principal_features(kernel, X, tol=tol, rank=rank)
+    return factorize(kernel, X, tol=tol)
 
 
 def factorize(

@@ -139,6 +139,6 @@ def _around(inner: Solution, reached: Array | None, level: float) -> tuple[BandP
         mean_weight=0.0,
         training_coverage=level,
         inner=widths,
-        shared_basis=Basis(None, problem.variant().shared_basis.scales),  # type: ignore[union-attr]
+        shared_basis=Basis(None, problem.plain_basis.scales),
     )
     return outer, widths

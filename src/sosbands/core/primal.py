@@ -232,7 +232,7 @@ def uncoverable(problem: BandProblem, basis: Basis) -> bool:
     """
     if problem.soft:
         return False
-    for side, sign in zip(basis.scales, (-1.0, 1.0), strict=False):
+    for side, sign in zip(basis.scales, problem.signs, strict=True):
         norms = side.squared_norms
         if problem.row_weights is not None:  # a small weight is no blank row
             norms = norms / problem.row_weights

@@ -10,7 +10,8 @@ Soft band (τ < 1): the constraints become C Σ max(requirementᵢ − f(xᵢ), 
 C = b / (n(1 − τ)), twice that per side for a two-sided band.
 
 A two-sided soft band may go around inner ones, whose widths `inner` it adds to: what it has to
-reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`).
+reach is then ∓rᵢ − inner(xᵢ), and the bands never cross, anywhere (`sosbands.core.nested`). Its
+sides may be alike to a degree, the likeness κ (`sosbands.core.solvers.alike`).
 
 Rows of weight wᵢ count wᵢ times: in the sums wᵢ stands before the terms of row i, and Σ wᵢ for n.
 What a hard band has to cover stays the same. Such a problem is one without weights whose row i has
@@ -22,17 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from sosbands.core.checks import (
-    LARGEST,
-    SMALLEST,
     check_count,
     check_inner,
+    check_likeness,
     check_mean_kernel,
     check_row_weights,
+    check_size,
     check_soft_band,
     checked_bound,
     checked_inner,
@@ -43,14 +44,7 @@ from sosbands.core.checks import (
     checked_scale_kernels,
     checked_weights,
 )
-from sosbands.core.features import (
-    Basis,
-    FeatureRows,
-    factorize,
-    full_features,
-    landmark_features,
-    principal_features,
-)
+from sosbands.core.features import Basis, FeatureRows, few_features, full_features
 from sosbands.core.kernels import Kernel
 from sosbands.types import Array, Indices
 
@@ -91,6 +85,8 @@ class BandProblem:
         and not below a millionth of it.
     inner : array of shape (2, n), optional
         Widths of the bands inside a two-sided soft one around a given mean, (low, up).
+    likeness : float, default=0
+        κ in [0, 1]: how much alike the sides of a two-sided band are, 1 for the same function.
 
     Attributes
     ----------
@@ -100,6 +96,8 @@ class BandProblem:
         The given mean at the rows of X, and at new points.
     shared_basis : Basis or None
         Unweighted features from another problem with these rows, for `subset` and `variant`.
+    one_sided : bool
+        Whether f has to reach rᵢ, rather than rᵢ²: see `sosbands.core.solvers.alike`.
 
     Examples
     --------
@@ -125,7 +123,9 @@ class BandProblem:
     landmarks: Array | None = None
     row_weights: Array | None = None
     inner: Array | None = None
+    likeness: float = 0.0
     shared_basis: Basis | None = None
+    one_sided: bool = False
 
     @classmethod
     def from_data(
@@ -148,6 +148,7 @@ class BandProblem:
         landmarks: Array | None = None,
         row_weights: Array | None = None,
         inner: Array | None = None,
+        likeness: float = 0.0,
     ) -> BandProblem:
         """State a band problem; impossible ones are refused here."""
         X, y = checked_rows(X, y)
@@ -179,6 +180,7 @@ class BandProblem:
             landmarks=None if landmarks is None else checked_landmarks(landmarks, X),
             row_weights=row_weights,
             inner=inner,
+            likeness=likeness,
         )
 
     def __post_init__(self) -> None:
@@ -190,15 +192,12 @@ class BandProblem:
             check_row_weights(self.mean_weight, symmetric=self.symmetric)
         if self.inner is not None:
             check_inner(self.training_coverage, self.mean_kernel, symmetric=self.symmetric)
+        check_likeness(self.likeness, self.scale_kernels, self.mean_kernel)
         if not 0 < self.feature_tol < 1:
             raise ValueError(f"feature_tol must be in (0, 1), got {self.feature_tol!r}")
         if self.max_rank is not None:
             check_count("max_rank", self.max_rank)
-        size = float(np.abs(self.targets).max(initial=0.0))
-        if size and not SMALLEST < size < LARGEST:
-            raise ValueError(
-                f"y (less the mean) is of size {size:.0e}: rescale it, to 1 for example"
-            )
+        check_size(self.targets)
 
     def __repr__(self) -> str:
         """One line: size and kind."""
@@ -222,12 +221,17 @@ class BandProblem:
     @property
     def symmetric(self) -> bool:
         """Whether one f bounds rᵢ² (True) or f_low and f_up bound ∓rᵢ."""
-        return len(self.scale_kernels) == 1
+        return self.sides == 1 and not self.one_sided
 
     @property
     def sides(self) -> int:
         """1 for a symmetric band, 2 for a two-sided one."""
         return len(self.scale_kernels)
+
+    @property
+    def signs(self) -> tuple[float, ...]:
+        """The sign of the residual that each side covers; 0 stands for its square."""
+        return (0.0,) if self.symmetric else (-1.0, 1.0)[-self.sides :]
 
     @property
     def soft(self) -> bool:
@@ -254,11 +258,11 @@ class BandProblem:
     def requirements(self, residuals: Array) -> Array:
         """What f must reach beside these residuals, which have the factors of `targets`.
 
-        r² of shape (1, n), or (−r, r), less what inner bands reach, of shape (2, n).
+        r² of shape (1, n), or (−r, r) of shape (2, n), less what inner bands reach.
         """
         if self.symmetric:
             return (residuals**2)[None, :]
-        sides = np.stack([-residuals, residuals])
+        sides = np.outer(self.signs, residuals)
         return sides if self.reached is None else sides - self.reached
 
     @cached_property
@@ -277,16 +281,18 @@ class BandProblem:
     @cached_property
     def basis(self) -> Basis:
         """Low-rank features of all rows, exact to `feature_tol`, times √w; computed once."""
-        return self._weighted(self._plain_basis)
+        return self._weighted(self.plain_basis)
 
     @cached_property
-    def _plain_basis(self) -> Basis:
-        return self.shared_basis or self._made_basis(self._few_features)
+    def plain_basis(self) -> Basis:
+        """The same without weights."""
+        made = self.shared_basis
+        return made or Basis.of(self.mean_kernel, self.scale_kernels, self._few_features)
 
     @property
     def features(self) -> FeatureRows:
         """Features of the first side, without weights."""
-        return self._plain_basis.scales[0]
+        return self.plain_basis.scales[0]
 
     def _weighted(self, basis: Basis) -> Basis:
         if self.row_weights is None or self._roots is None:
@@ -296,12 +302,15 @@ class BandProblem:
     @cached_property
     def full_basis(self) -> Basis:
         """The paper's full Cholesky factors V, of rank n."""
+        if self.one_sided:  # it is stated with the features that its solver wants
+            return self.basis
         if self.max_rank is not None or self.landmarks is not None:
             raise ValueError(
                 "SDP and Accelerated work with all n features: state the problem without max_rank "
                 "and landmarks, or use Newton"
             )
-        return self._weighted(self._made_basis(lambda kernel: full_features(kernel, self.X)))
+        features = partial(full_features, X=self.X)
+        return self._weighted(Basis.of(self.mean_kernel, self.scale_kernels, features))
 
     def owns(self, basis: Basis) -> bool:
         """Whether a basis is this problem's `basis` or `full_basis`, without computing either."""
@@ -317,34 +326,21 @@ class BandProblem:
             mean_values=values,
             row_weights=None if self.row_weights is None else self.row_weights[rows],
             inner=None if self.inner is None else self.inner[:, rows],
-            shared_basis=self._plain_basis.take(rows),
+            shared_basis=self.plain_basis.take(rows),
         )
-
-    def coarse(self, rows: Indices, features: int) -> BandProblem:
-        """The same problem on some of its rows, with the first features of each side alone."""
-        part = self.subset(rows)
-        return replace(part, shared_basis=part._plain_basis.first(features))
 
     def variant(self, *, symmetric: bool | None = None, **weights: float) -> BandProblem:
         """The same rows, kernel and features with other sides, or `weights` such as b and τ."""
-        kernels, scales = self.scale_kernels, self._plain_basis.scales
+        kernels, scales = self.scale_kernels, self.plain_basis.scales
         if symmetric is not None and symmetric != self.symmetric:
             if len(set(kernels)) > 1:
                 raise ValueError("each side has a kernel of its own: state the problem anew")
             sides = 1 if symmetric else 2
             kernels, scales = kernels[:1] * sides, scales[:1] * sides
-        shared = Basis(self._plain_basis.mean, scales)
+            weights = weights if sides == 2 else {**weights, "likeness": 0.0}
+        shared = Basis(self.plain_basis.mean, scales)
         return replace(self, scale_kernels=kernels, shared_basis=shared, **weights)  # type: ignore[arg-type]
 
     def _few_features(self, kernel: Kernel) -> FeatureRows:
-        if self.landmarks is not None:
-            return landmark_features(kernel, self.X, self.landmarks, tol=self.feature_tol)
-        if self.max_rank is not None:
-            return principal_features(kernel, self.X, tol=self.feature_tol, rank=self.max_rank)
-        return factorize(kernel, self.X, tol=self.feature_tol)
-
-    def _made_basis(self, features: Callable[[Kernel], FeatureRows]) -> Basis:
-        # Both sides of a band often share one kernel.
-        made = {kernel: features(kernel) for kernel in dict.fromkeys(self.scale_kernels)}
-        mean = None if self.mean_kernel is None else features(self.mean_kernel)
-        return Basis(mean, tuple(made[kernel] for kernel in self.scale_kernels))
+        tol, rank, landmarks = self.feature_tol, self.max_rank, self.landmarks
+        return few_features(kernel, self.X, tol=tol, rank=rank, landmarks=landmarks)

@@ -43,6 +43,9 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": from 100 rows
         on False, but around a kernel mean True, or, from 300 rows on, whichever has the better
         out-of-fold interval score.
+    likeness : float
+        κ in [0, 1], how much alike the sides f_low and f_up are: from 0, where they know nothing of
+        each other, to 1, where they are the same. It says nothing of a symmetric band.
     kernel : {"gaussian", "matern"}
         kᶠ; a Matérn kernel (ν = 5/2) makes rougher bands.
     lengthscale : "hsic", float or array
@@ -120,6 +123,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         self,
         *,
         symmetric: bool | str = "auto",
+        likeness: float = 0.0,
         kernel: str = "gaussian",
         lengthscale: Any = "hsic",
         anisotropy: str = "likelihood",
@@ -144,6 +148,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-4,
     ) -> None:
         self.symmetric = symmetric
+        self.likeness = likeness
         self.kernel = kernel
         self.lengthscale = lengthscale
         self.anisotropy = anisotropy
@@ -202,6 +207,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         if self.centre_penalty is not None:
             check_number("centre_penalty", self.centre_penalty, positive=True, automatic=True)
         self._check_coverage()
+        self._check_likeness()
         if self.shift_power != "auto" and self.shift_power > 1:
             raise ValueError(f'shift_power must be "auto" or from 0 to 1, got {self.shift_power!r}')
         for name in ("trace_penalty", "ridge_penalty", "offset"):
@@ -213,6 +219,17 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         if not (guessed or self.difficulty is None or hasattr(self.difficulty, "fit")):
             raise ValueError(
                 f'difficulty must be "auto", None or a regressor, got {self.difficulty!r}'
+            )
+
+    def _check_likeness(self) -> None:
+        """From 0 to 1, of two sides around a given mean."""
+        check_number("likeness", self.likeness)
+        if self.likeness > 1:
+            raise ValueError(f"likeness must be from 0 to 1, got {self.likeness!r}")
+        if self.likeness and (self.symmetric is True or self.joint_mean):
+            raise ValueError(
+                f"likeness={self.likeness!r} is that of two sides around a given mean: set "
+                "symmetric=False and joint_mean=False, or likeness=0"
             )
 
     def _check_coverage(self) -> None:

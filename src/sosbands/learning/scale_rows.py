@@ -81,7 +81,10 @@ class ScaleRows:
     def problem(
         self, lengthscale: Lengthscale, *, symmetric: bool, factor: float = 1.0, fold: bool = False
     ) -> BandProblem:
-        """The band problem with this kernel and b; `fold` for the tuning, with fewer features."""
+        """The band problem with this kernel and b.
+
+        `fold` is for the tuning: with fewer features, and sides that know nothing of each other.
+        """
         rules, band, n = self.rules, self.rules.band, len(self.Z)
         mean: dict[str, Any] = {}
         if self.process is not None:
@@ -102,6 +105,7 @@ class ScaleRows:
             feature_tol=rules.feature_tol,
             max_rank=rules.rank(n, fold=fold),
             row_weights=self.row_weights,
+            likeness=0.0 if symmetric or fold else float(band.likeness),
             **mean,
         )
 

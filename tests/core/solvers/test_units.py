@@ -38,7 +38,7 @@ def objective(units, z, factors):
     """The objective as the module's docstring states it, row by row."""
     r = units.targets if z is None else units.targets - units.mean_rows @ z
     total = units.fit_weight * sum(ri**2 for ri in r)
-    for side, sign, R in zip(units.scales, units.signs, factors, strict=True):
+    for side, sign, R in zip(units.scales, units.problem.signs, factors, strict=True):
         A = R @ R.T
         total += side.trace * np.trace(A) + side.ridge * np.sum(A**2)
         for row, ri in zip(side.rows, r, strict=True):

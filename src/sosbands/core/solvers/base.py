@@ -21,6 +21,7 @@ from sosbands.core.features import Basis
 from sosbands.core.gap import Gaps
 from sosbands.core.primal import Feasible, Point, evaluate, relative_gap, repair
 from sosbands.core.problem import BandProblem
+from sosbands.core.solvers.alike import AlikeSides
 from sosbands.core.solvers.solution import Certificate, Solution, Status
 from sosbands.types import Array
 
@@ -98,6 +99,8 @@ class Solver(ABC):
         Whether to state problems without `max_rank`.
     takes_start : bool
         Whether there is a field ``start``, the solution of a similar problem.
+    takes_likeness : bool
+        Whether problems of one side are solved, as which those with likeness are stated.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Solver(ABC):
     needs_ridge: ClassVar[bool] = True
     wants_all_features: ClassVar[bool] = True
     takes_start: ClassVar[bool] = False
+    takes_likeness: ClassVar[bool] = False
 
     def _check_settings(self) -> None:
         if not 0 < number(self.tol) < 1:
@@ -124,6 +128,13 @@ class Solver(ABC):
     def solve(self, problem: BandProblem) -> Solution:
         """Solve to a certified relative gap of ``tol``, or say by the status why not."""
         self._check_problem(problem)
+        if problem.likeness:
+            sides = AlikeSides.of(problem, all_features=self.wants_all_features)
+            return sides.two_sided(self._solved(sides.one_sided))
+        return self._solved(problem)
+
+    def _solved(self, problem: BandProblem) -> Solution:
+        """The one loop."""
         clock, history, gaps = Clock(), [], Gaps(problem)
         best: Certified | None = None
         status = None
@@ -148,6 +159,11 @@ class Solver(ABC):
         if self.needs_ridge and problem.ridge_penalty == 0:
             raise ValueError(
                 "ridge_penalty must be > 0, got 0: the dual needs it; use the solver SDP for λ2 = 0"
+            )
+        if problem.likeness and not self.takes_likeness:
+            raise ValueError(
+                f"{type(self).__name__} takes no likeness, got {problem.likeness:g}: use Newton or "
+                "SDP, or leave likeness at 0"
             )
 
     def _proposals(self, problem: BandProblem, clock: Clock) -> Iterator[Candidate]:

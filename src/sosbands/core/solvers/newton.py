@@ -75,6 +75,7 @@ class Newton(Solver):
     start: Solution | None = field(default=None, repr=False, compare=False)
     wants_all_features: ClassVar[bool] = False
     takes_start: ClassVar[bool] = True
+    takes_likeness: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be met."""
@@ -187,12 +188,13 @@ class Newton(Solver):
         coarsening = 6 if problem.soft else 16
         order = np.random.default_rng(0).permutation(problem.n)  # a sample to start from, no more
         sample = np.sort(order[: max(_SAMPLE, problem.n // coarsening)])
-        if problem.soft:  # with as many features a few rows would be followed too closely
-            small = problem.coarse(sample, len(sample) // _ROWS_PER_FEATURE)
-        else:
+        if not problem.soft:
             extreme = np.argpartition(np.abs(problem.targets), -_EXTREME)[-_EXTREME:]
             sample = np.union1d(sample, extreme)
-            small = problem.subset(sample)
+        small = problem.subset(sample)
+        if problem.soft:  # with as many features a few rows would be followed too closely
+            first = small.plain_basis.first(len(sample) // _ROWS_PER_FEATURE)
+            small = replace(small, shared_basis=first)
         coarse = replace(self, tol=max(_COARSE_TOL, self.tol)).solve(small)
         fit = evaluate(problem, coarse.point.on(problem.basis))
         return WorkingSet.from_coarse(units, sample, coarse, fit)
@@ -201,13 +203,18 @@ class Newton(Solver):
         self, problem: BandProblem, units: Normalised, reduction: Reduction, start: Solution
     ) -> WorkingSet:
         """Where a similar problem ended; a hard band of few rows has no use for it."""
-        if start.multipliers.shape != (problem.sides, problem.n):
+        shape = (problem.sides, problem.n)
+        if problem.one_sided and start.multipliers.shape == (2, problem.n // 2):
+            start = replace(start, multipliers=start.multipliers.reshape(shape))
+        if start.multipliers.shape != shape:
             raise ValueError(
                 f"start has multipliers of shape {start.multipliers.shape}, this problem has "
-                f"{(problem.sides, problem.n)}: start from one with the same rows and sides"
+                f"{shape}: start from one with the same rows and sides"
             )
         if problem.n > _FEW_ROWS:
             fit = evaluate(start.problem, start.point)
+            if problem.one_sided:
+                fit = Fit.of(problem, fit.point, problem.targets, fit.scales.reshape(shape))
             working = WorkingSet.from_coarse(units, np.arange(problem.n), start, fit)
             working.mu *= _ELSEWHERE
             return working

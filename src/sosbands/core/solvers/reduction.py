@@ -109,7 +109,7 @@ class Reduction:
     def _mean_term(self, rows: RowRoles, least_theta: float) -> tuple[MeanTerm, Array | None]:
         units, symmetric = self.units, self.units.problem.symmetric
         targets = np.concatenate([units.targets[free] for free in rows.free])
-        signs = np.repeat(units.signs, [len(free) for free in rows.free])
+        signs = np.repeat(units.problem.signs, [len(free) for free in rows.free])
         fixed = self.fit_value + self._missed_demand(rows)
         if units.mean_rows is None or self.fit_linear is None:
             sides = zip(units.demands, rows.free, strict=True)
@@ -145,7 +145,7 @@ class Reduction:
         """G and g with zᵀGz − 2gᵀz, the fit and the capped rows' part of the Lagrangian."""
         upper, y = self.units.upper, self.units.targets
         gram, linear = self.fit_gram, np.array(self.fit_linear)
-        for capped, sign in zip(rows.capped, self.units.signs, strict=True):
+        for capped, sign in zip(rows.capped, self.units.problem.signs, strict=True):
             if not len(capped):  # C is infinite where nothing is capped
                 continue
             missed = L[capped]

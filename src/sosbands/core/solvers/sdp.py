@@ -75,6 +75,7 @@ class SDP(Solver):
     options: Mapping[str, Any] | None = field(default=None, hash=False)
     verbose: bool = False
     needs_ridge: ClassVar[bool] = False
+    takes_likeness: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse settings that do not exist, and a missing CVXPY."""
@@ -284,7 +285,7 @@ def _required(residuals: Any, side: int, problem: BandProblem) -> Any:
     """r², or −r for the low side and r for the up side."""
     if problem.symmetric:
         return residuals**2
-    return residuals if side else -residuals
+    return problem.signs[side] * residuals
 
 
 def _psd_root(matrix: Array) -> Array:

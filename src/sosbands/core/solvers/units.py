@@ -112,11 +112,6 @@ class Normalised:
         """One unit of the objective: t², or t for a two-sided band."""
         return self.t**2 if self.problem.symmetric else self.t
 
-    @property
-    def signs(self) -> tuple[float, ...]:
-        """The sign of the residual that each side covers; 0 stands for its square."""
-        return (0.0,) if self.problem.symmetric else (-1.0, 1.0)
-
     def point(self, z: Array | None, factors: list[Array]) -> Point:
         """A point in the problem's own units."""
         raw = [
