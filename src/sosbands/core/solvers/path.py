@@ -30,8 +30,9 @@ _MOST_STIFF = 700  # but no more of them than this
 _NEAR, _NEAR_IN_BOX = 1.0, 0.5
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
 # A soft band takes as many steps without the curvature of pairs of directions that are this close
-# to none, and half the products (folds of 140 rows); with less ridge than this it needs all.
-_NO_CURVATURE, _SMALL_RIDGE = 0.03, 1e-4
+# to none, and less than half the products (nested bands of 700 and 7000 rows, 80 features); with
+# less ridge than this it needs all.
+_NO_CURVATURE, _SMALL_RIDGE = 0.1, 1e-4
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
