@@ -75,9 +75,8 @@ class LikelihoodSearch:
         best = self._best_end(coarse, self._starts(n_starts), order)
         if self.unit.size > 1 and not self.known:
             best = self._best_end(coarse, self._separate_starts(best, n_starts, order), order)
-        corrected = len(order) > used  # more rows will move the maximum by far more than that
-        best, gained = self._ascend(coarse, best, _LONG, _ROUGH if corrected else _PRECISE)
-        if corrected:
+        best, gained = self._ascend(coarse, best, _LONG)
+        if len(order) > used:
             best, gained, used = self._correct(best, order)
         # White noise also fits a kernel whose lengthscale is tiny, but no mean should follow it.
         noise, plain = np.append(best[:-1], np.log(_NUGGETS[1])), self._noise_value(order[:used])
