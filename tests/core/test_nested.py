@@ -83,7 +83,8 @@ def test_levels_end_where_they_end_from_all_rows(weighted, monkeypatch):
         assert_allclose(stage.primal_value, twin.primal_value, rtol=1e-6)
 
 
-def test_a_level_starts_from_those_inside_it_and_from_no_coarse_problem(monkeypatch):
+@pytest.mark.parametrize(("shift", "coarse"), [(0.0, []), (-5.0, [150])])
+def test_a_level_starts_from_those_inside_it_unless_these_have_no_width(shift, coarse, monkeypatch):
     solved, solve = [], Newton.solve
 
     def counted(self, problem):
@@ -91,8 +92,12 @@ def test_a_level_starts_from_those_inside_it_and_from_no_coarse_problem(monkeypa
         return solve(self, problem)
 
     monkeypatch.setattr(Newton, "solve", counted)
-    solve_nested(skewed_problem(n=300), LEVELS, Newton(tol=1e-4))
-    assert solved == [300, 150, 300, 300]
+    X = np.linspace(0, 1, 400)
+    y = (1 + X) * np.random.default_rng(0).standard_normal(400) + shift
+    kernel = Matern(0.4, offset=1.0)
+    problem = BandProblem.from_data(X, y, scale_kernel=kernel, symmetric=False)
+    solve_nested(problem, (0.5, 0.9), Newton(tol=1e-4))
+    assert solved == [400, 150, 400, *coarse]
 
 
 def test_one_level_is_the_band_of_that_level_alone():
