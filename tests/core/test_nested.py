@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sosbands import SDP, BandProblem, Gaussian, Matern, Newton
 from sosbands.core.nested import solve_nested
 from sosbands.core.primal import evaluate
-from sosbands.core.solvers import Status
+from sosbands.core.solvers import Status, newton
 
 LEVELS = (0.2, 0.5, 0.9)
 CONFIGURATIONS = [
@@ -70,6 +70,34 @@ def test_bands_never_cross_near_and_far(kind):
     widths = found.widths(points)
     assert np.all(widths[:, 0] >= 0)
     assert np.all(np.diff(widths, axis=1) >= 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_levels_end_where_they_end_from_all_rows(weighted, monkeypatch):
+    problem = skewed_problem(weighted=weighted, n=300)
+    ours = solve_nested(problem, LEVELS, Newton(tol=1e-7))
+    monkeypatch.setattr(newton, "_FEW_ROWS", 300)
+    for stage in ours.stages:
+        twin = Newton(tol=1e-7).solve(stage.problem)
+        assert stage.status.optimal
+        assert_allclose(stage.primal_value, twin.primal_value, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("shift", "coarse"), [(0.0, []), (-5.0, [150])])
+def test_a_level_starts_from_those_inside_it_unless_these_have_no_width(shift, coarse, monkeypatch):
+    solved, solve = [], Newton.solve
+
+    def counted(self, problem):
+        solved.append(problem.n)
+        return solve(self, problem)
+
+    monkeypatch.setattr(Newton, "solve", counted)
+    X = np.linspace(0, 1, 400)
+    y = (1 + X) * np.random.default_rng(0).standard_normal(400) + shift
+    kernel = Matern(0.4, offset=1.0)
+    problem = BandProblem.from_data(X, y, scale_kernel=kernel, symmetric=False)
+    solve_nested(problem, (0.5, 0.9), Newton(tol=1e-4))
+    assert solved == [400, 150, 400, *coarse]
 
 
 def test_one_level_is_the_band_of_that_level_alone():

@@ -62,6 +62,21 @@ def test_a_side_that_nothing_demands_keeps_one_row():
     assert [len(rows) for rows in free] == [1, 60]
 
 
+def test_a_band_around_others_starts_as_the_multiple_of_them_that_misses_its_share():
+    inner = 0.1 + 0.2 * np.random.default_rng(0).uniform(size=(2, 400))
+    problem = problem_with(n=400, symmetric=False, training_coverage=0.6, inner=inner)
+    units = Normalised.of(problem)
+    working = WorkingSet.around_inner(units, problem.reached)
+    roles_are_disjoint(working, 400)
+    assert np.all((working.gamma > 0) & (working.gamma < units.upper))
+    demands = problem.requirements(problem.targets)
+    for side, ratio in enumerate(demands / inner):
+        free, capped = working.rows.free[side], working.rows.capped[side]
+        beyond = ratio > np.quantile(ratio, 0.8)  # each side misses half of what is missed
+        assert len(free) == 100
+        assert_array_equal(capped, np.setdiff1d(np.flatnonzero(beyond), free))
+
+
 @SIDES
 @SOFTNESS
 def test_a_coarse_solution_starts_from_its_own_rows_and_those_it_treats_wrongly(

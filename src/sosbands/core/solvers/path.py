@@ -29,9 +29,9 @@ _MOST_STIFF = 700  # but no more of them than this
 # away: it is followed less closely, to this multiple of the number of barriers.
 _NEAR, _NEAR_IN_BOX = 1.0, 0.5
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
-# A soft band takes as many steps without the curvature of pairs of directions that are this close
-# to none, and half the products (folds of 140 rows); with less ridge than this it needs all.
-_NO_CURVATURE, _SMALL_RIDGE = 0.03, 1e-4
+# A soft band takes as many steps, of half the products, without the curvature of pairs that are so
+# close to none, with few features or with many; with less ridge than this it needs all.
+_NO_CURVATURE, _MANY_FEATURES, _SMALL_RIDGE = (0.03, 0.1), 60, 1e-4
 _IDLE = 40  # steps without progress after which the best state so far is returned
 _CURVATURE = 0.9  # a step may end where the slope has turned to this fraction of the first slope
 
@@ -182,8 +182,7 @@ def _step(
     direction = _direction(restriction, iterate, state, gradient)
     if direction is None:
         return None
-    slope = float(gradient @ direction)
-    n = len(iterate.gamma)
+    slope, n = float(gradient @ direction), len(iterate.gamma)
     d_gamma, d_theta = direction[:n], float(direction[n]) if restriction.mean.bounded else 0.0
     length = _longest(iterate, d_gamma, d_theta, upper)
     for _ in range(40):
@@ -234,7 +233,8 @@ def _side_direction(scale: ScaleState, D: Array, gradient: Array, *, soft: bool)
     """The direction of one side alone."""
     if len(gradient) > max(2 * scale.pairs, _MANY_ROWS):
         return _low_rank_direction(scale.curvature_factor(), D, gradient)
-    least = _NO_CURVATURE if soft and scale.term.ridge > _SMALL_RIDGE else 0.0
+    all_count = not soft or scale.term.ridge <= _SMALL_RIDGE
+    least = 0.0 if all_count else _NO_CURVATURE[len(scale.eigenvalues) > _MANY_FEATURES]
     return _dense_direction(scale.curvature(least), D, gradient)
 
 

@@ -85,12 +85,12 @@ class WorkingSet:
         cls, units: Normalised, sample: Indices, coarse: Solution, fit: Fit
     ) -> WorkingSet:
         """From a coarse problem's multipliers at the sampled rows and its band at all rows."""
-        start = _soft_start if np.isfinite(units.upper) else _hard_start
         surplus, scales = _in_units(units, fit)
-        parts = [
-            start(units, sample, coarse.multipliers[side], surplus[side], scales[side])
-            for side in range(len(units.scales))
-        ]
+        if np.isfinite(units.upper):
+            sides = zip(surplus, scales, coarse.multipliers, strict=True)
+            parts = [_soft_start(units, *side[:2], *_missed_and_between(side[2])) for side in sides]
+        else:
+            parts = [_hard_start(sample, multipliers) for multipliers in coarse.multipliers]
         rows = RowRoles(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
@@ -99,6 +99,21 @@ class WorkingSet:
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
         return working
+
+    @classmethod
+    def around_inner(cls, units: Normalised, inner: Array) -> WorkingSet:
+        """From a multiple of what the bands inside reach, which has much of the shape.
+
+        μ is small: the path is taken up where the gap of the start belongs.
+        """
+        share = (1 - units.problem.training_coverage) / len(units.scales)
+        scales = inner / units.value
+        surplus = scales - units.demands
+        sides = zip(surplus, scales, strict=True)
+        parts = [_soft_start(units, *side, share=share) for side in sides]
+        rows = RowRoles(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
+        gamma = np.concatenate([p[2] for p in parts])
+        return cls(units, rows, gamma, 1e-12, 1e-12 * zero_level(units.problem) / units.value)
 
     def iterate(self) -> Iterate:
         """Where the path starts."""
@@ -209,9 +224,7 @@ def _in_units(units: Normalised, fit: Fit) -> tuple[Array, Array]:
     return (fit.scales - fit.requirements) / units.value, fit.scales / units.value
 
 
-def _hard_start(
-    units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
-) -> tuple[Indices, Indices, Array]:
+def _hard_start(sample: Indices, multipliers: Array) -> tuple[Indices, Indices, Array]:
     """The rows that the coarse problem found active."""
     largest = float(multipliers.max()) or 1.0
     active = multipliers > _INACTIVE * largest
@@ -219,22 +232,26 @@ def _hard_start(
     return sample[active], sample[:0], np.maximum(multipliers[active], _INACTIVE * largest)
 
 
-def _soft_start(
-    units: Normalised, sample: Indices, multipliers: Array, surplus: Array, scales: Array
-) -> tuple[Indices, Indices, Array]:
-    """The rows closest to the edge of the coarse band move; the rest are inside it or missed.
+def _missed_and_between(multipliers: Array) -> tuple[float, int]:
+    """The share of the rows that a soft band misses, and how many are at its edge."""
+    top = float(multipliers.max())
+    between = (multipliers > _SETTLED * top) & (multipliers < (1 - _SETTLED) * top)
+    return float(np.mean(multipliers > 0.5 * top)), int(np.sum(between))
 
-    The coarse band is scaled, so that it misses as many of all rows as of its own: a band of few
-    rows follows them too closely, and too many rows at C are hard to undo.
+
+def _soft_start(
+    units: Normalised, surplus: Array, scales: Array, share: float, between: int = 0
+) -> tuple[Indices, Indices, Array]:
+    """The rows closest to the edge of another band move; the rest are inside it or missed.
+
+    That band is scaled, so that it misses this share of the rows: a band of few rows follows them
+    too closely, and too many rows at C are hard to undo.
     """
     needed = scales - surplus
     ratios = needed / np.maximum(scales, 1e-12 * float(scales.max()) or 1.0)
-    share = float(np.mean(multipliers > 0.5 * multipliers.max()))
     size = max(float(np.quantile(ratios, 1 - share)), 0.0) or 1.0
     scales, surplus = size * scales, size * scales - needed
     distance = np.abs(surplus) / (scales + 0.01 * max(float(np.mean(scales)), 1e-300))
-    top = float(multipliers.max())
-    between = int(np.sum((multipliers > _SETTLED * top) & (multipliers < (1 - _SETTLED) * top)))
     count = min(len(surplus), max(100, between))
     near = np.sort(np.argpartition(distance, count - 1)[:count])
     missed = np.setdiff1d(np.flatnonzero(surplus < 0), near)
