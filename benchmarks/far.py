@@ -38,7 +38,7 @@ from sosbands.learning.folds import band_sample, calibration_split
 D, BLOCK = 8, 100_000
 _LIMIT = 2.0  # GB, of each worker
 # Of the Parquet file: what the process that reads it may use, its columns, and rows of a group.
-_FILE_LIMIT, _WIDE, _GROUP = 0.75, 64, 25_000
+_FILE_LIMIT, _WIDE, _GROUP = 0.6, 64, 25_000
 
 
 def made(block: int, rows: int) -> Any:
