@@ -176,6 +176,18 @@ def test_a_mean_whose_worker_dies_is_trained_again_once(client, tmp_path, monkey
     np.testing.assert_array_equal(plain.estimator_.coef_, model.estimator_.coef_)
 
 
+def test_what_a_client_remembers_of_workers_is_no_sign_of_death(client, monkeypatch):
+    """The timer of a client forgets them every few seconds."""
+    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"workers": {}})
+    client.wait_for_workers(1)
+
+    def training():
+        time.sleep(1.5)
+        return client.submit(os.getpid, pure=False).result()
+
+    assert trained_watching(training, client, "it") in client.run(os.getpid).values()
+
+
 def test_errors_of_a_training_are_its_own(client):
     def fails():
         raise ValueError("its own")
