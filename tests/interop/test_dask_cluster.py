@@ -178,8 +178,8 @@ def test_a_mean_whose_worker_dies_is_trained_again_once(client, tmp_path, monkey
 
 def test_what_a_client_remembers_of_workers_is_no_sign_of_death(client, monkeypatch):
     """The timer of a client forgets them every few seconds."""
-    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"workers": {}})
     client.wait_for_workers(1)
+    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"workers": {}})
 
     def training():
         time.sleep(1.5)
