@@ -117,8 +117,7 @@ class BandPredictions:
         mean, intervals = self._mean_and_intervals(X, levels, groups=groups, weights=weights)
         # One level after the other, its lower end first.
         table = np.column_stack([mean, intervals.transpose(0, 2, 1).reshape(len(mean), -1)])
-        ends = [""] if scalar else [f"_{level:g}" for level in levels]
-        names = ["mean", *(f"{side}{end}" for end in ends for side in ("lower", "upper"))]
+        names = table_columns(levels, scalar=scalar)
         return frame_like(X, table, names) if is_frame(X) else table
 
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float]) -> Array:
@@ -258,3 +257,9 @@ class BandPredictions:
         low = -np.inf if self.y_min is None else self.y_min
         high = np.inf if self.y_max is None else self.y_max
         return np.clip(values, low, high, out=values)
+
+
+def table_columns(levels: Sequence[float], *, scalar: bool) -> list[str]:
+    """The columns of `predict_table`; a level that was given as a number is not in their names."""
+    ends = [""] if scalar else [f"_{level:g}" for level in levels]
+    return ["mean", *(f"{side}{end}" for end in ends for side in ("lower", "upper"))]

@@ -21,7 +21,7 @@ from xgboost.dask import DaskXGBRegressor
 
 import sosbands
 from sosbands import KernelBand
-from sosbands.dask import DaskBandRegressor
+from sosbands.dask import DaskBandRegressor, watching
 from sosbands.dask.watching import trained_watching
 from tests.interop import dask_rows
 from tests.interop.dask_rows import BAND, DaskLeastSquares, rows
@@ -80,11 +80,13 @@ def check(model, expected):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_chunks_and_workers_do_not_matter(workers, expected, client):
-    with cluster(workers) as found, Client(found, set_as_default=False) as other:
-        for chunks in CHUNKINGS:
-            check(far(client=other).fit(*collections(chunks)), expected)
+def test_chunks_and_workers_do_not_matter(expected, client):
+    with cluster(1) as found, Client(found, set_as_default=False) as other:
+        for workers in (1, 2, 4):
+            found.scale(workers)
+            other.wait_for_workers(workers)
+            for chunks in CHUNKINGS:
+                check(far(client=other).fit(*collections(chunks)), expected)
 
 
 def kill_one(client):
@@ -157,7 +159,8 @@ class DaskMortal(DaskLeastSquares):
         return super().fit(X, y)
 
 
-def test_a_mean_whose_worker_dies_is_trained_again_once(client, tmp_path):
+def test_a_mean_whose_worker_dies_is_trained_again_once(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "_GRACE", 0.5)  # this training does not end by itself
     once = DaskMortal(tmp_path / "once")
     client.wait_for_workers(2)
     model = DaskBandRegressor(once, band=BAND, cv=2, random_state=0).fit(*collections(1000))
@@ -173,6 +176,18 @@ def test_a_mean_whose_worker_dies_is_trained_again_once(client, tmp_path):
     np.testing.assert_array_equal(plain.estimator_.coef_, model.estimator_.coef_)
 
 
+def test_what_a_client_remembers_of_workers_is_no_sign_of_death(client, monkeypatch):
+    """The timer of a client forgets them every few seconds."""
+    client.wait_for_workers(1)
+    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"workers": {}})
+
+    def training():
+        time.sleep(1.5)
+        return client.submit(os.getpid, pure=False).result()
+
+    assert trained_watching(training, client, "it") in client.run(os.getpid).values()
+
+
 def test_errors_of_a_training_are_its_own(client):
     def fails():
         raise ValueError("its own")
@@ -184,7 +199,7 @@ def test_errors_of_a_training_are_its_own(client):
 def greedy(block):
     """More memory than the worker may have."""
     filled = np.ones(100_000_000)
-    time.sleep(5)
+    time.sleep(60)  # it is killed meanwhile
     return block + 0 * filled[: len(block), None]
 
 

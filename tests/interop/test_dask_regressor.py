@@ -8,9 +8,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from sosbands import BandRegressor, KernelBand
+from sosbands import BandRegressor, KernelBand, save
 from sosbands.dask import DaskBandRegressor, fitting
 from sosbands.learning.folds import band_sample, calibration_split
+from sosbands.persistence import ModelFileError
 from tests.interop.dask_rows import BAND, DaskLeastSquares, chunked, partitioned, rows, table
 
 LEVELS = [0.5, 0.8, 0.95]
@@ -133,9 +134,42 @@ def test_two_sided_bands_have_two_scales():
     same(model.predict_scale(D_NEW).compute(), model.to_local().predict_scale(X_NEW))
     quantiles = model.predict_quantiles(D_NEW, [0.05, 0.6])
     same(quantiles.compute(), model.to_local().predict_quantiles(X_NEW, [0.05, 0.6]))
-    for ask in (lambda: model.sample(X_NEW), lambda: model.predict_cdf(X_NEW, X_NEW[:, 0])):
-        with pytest.raises(ValueError, match=r"needs all scores in one place: call to_local\(\)"):
-            ask()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return far(y_max=30.0).fit(*chunked(X, Y))
+
+
+def test_the_predictive_distribution_is_read_where_the_rows_are(fitted):
+    wanted = fitted.to_local().predict_cdf(X_NEW, X_NEW[:, 1])
+    assert np.ptp(wanted) > 0.9
+    for chunks in (400, 130, (0, 399, 1)):
+        lazy = fitted.predict_cdf(D_NEW, da.from_array(X_NEW[:, 1], chunks=(chunks,)))
+        assert (lazy.shape, lazy.dtype) == ((400,), np.float64)
+        np.testing.assert_array_equal(lazy.compute(), wanted)
+
+
+def test_draws_depend_on_the_seed_and_the_position_alone(fitted):
+    seed = int(np.random.RandomState(7).randint(2**31 - 1))
+    slow = fitted.to_local().sample(X_NEW, 3, np.random.RandomState(np.random.PCG64(seed)))
+    for chunks in (400, 130, (0, 399, 1)):
+        lazy = fitted.sample(da.from_array(X_NEW, chunks=(chunks, 3)), 3, random_state=7)
+        assert lazy.shape == (400, 3)
+        same(lazy.compute(), slow)
+    unknown = dd.from_pandas(pd.DataFrame(X_NEW), npartitions=3).to_dask_array()
+    same(fitted.sample(unknown, 3, random_state=7).compute(), slow)
+    other = fitted.sample(D_NEW, 3, random_state=8).compute()
+    assert np.mean(other == slow) < 0.05  # draws are among 900 scores
+    with pytest.raises(ValueError, match="n_samples must be"):
+        fitted.sample(D_NEW, 0)
+
+
+def test_saving_says_that_a_local_model_can_be_saved(fitted, tmp_path):
+    message = r"a DaskBandRegressor cannot be saved, as it belongs to Dask: save its to_local\(\)"
+    with pytest.raises(ModelFileError, match=message):
+        save(fitted, tmp_path / "band.skops")
+    save(fitted.to_local(), tmp_path / "band.skops")
 
 
 def test_unknown_chunk_sizes_and_empty_partitions_are_counted(in_memory):
@@ -195,6 +229,8 @@ def test_each_group_has_its_own_threshold():
     assert np.all(np.isinf(lazy.compute()))
     with pytest.raises(ValueError, match="conformalize had groups"):
         models[0].predict_interval(D_NEW, 0.9)
+    with pytest.raises(ValueError, match="sample needs a predictive distribution, which GroupC"):
+        models[0].sample(D_NEW)
 
 
 def ratio(X):

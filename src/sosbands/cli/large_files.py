@@ -78,7 +78,7 @@ class LargeRows:
             lengths = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
         step = max(1, sum(lengths) // _SEEN_ROWS)
         seen = pd.concat(
-            [read_group(file, k).iloc[::step] for k in range(len(lengths))], ignore_index=True
+            [_some_rows(file, k, step) for k in range(len(lengths))], ignore_index=True
         )
         problems = Problems()
         form = marks_shown(seen, file, problems)
@@ -147,6 +147,11 @@ def read_group(file: TableFile, group: int) -> pd.DataFrame:
         table: pd.DataFrame = opened.read_row_group(group).to_pandas()
     table.index = pd.RangeIndex(start, start + len(table))
     return table
+
+
+def _some_rows(file: TableFile, group: int, step: int) -> pd.DataFrame:
+    """One in `step` rows of a row group; a copy, as a view would keep the whole group in memory."""
+    return read_group(file, group).iloc[::step].copy()
 
 
 def fit_in_blocks(rows: LargeRows, model: Any, *, jobs: int) -> Any:

@@ -15,6 +15,7 @@ from sosbands.cli.table_reading import with_lines
 from sosbands.estimator import BandRegressor
 from sosbands.learning.encoding import TableEncoder
 from sosbands.learning.levels import LevelEncoding
+from sosbands.prediction import table_columns
 from sosbands.quoting import listed, quoted
 from sosbands.types import Mask
 
@@ -65,12 +66,7 @@ class NewColumns:
         return pd.concat([block.assign(**X) if self.typed else block, new], axis=1)
 
     def _ends(self) -> list[str]:
-        ends = [
-            f"{end}_{level:g}" if len(self.levels) > 1 else end
-            for level in self.levels
-            for end in ("lower", "upper")
-        ]
-        return ["mean", *ends]
+        return table_columns(self.levels, scalar=len(self.levels) == 1)
 
 
 @dataclass(eq=False)

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from dask.delayed import Delayed
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import checked_levels
-from sosbands.dask.predictions import lazily, lazy_frame
+from sosbands.core.checks import check_count
+from sosbands.dask.predictions import lazily, lazy_draws, lazy_frame, with_distribution
 from sosbands.dask.row_blocks import checked_table
-from sosbands.dask.running import Runner
+from sosbands.dask.running import Runner, constant
 from sosbands.dask.spread import SpreadCalibration
 from sosbands.estimator import BandRegressor
+from sosbands.prediction import table_columns
 from sosbands.types import Array
 
 
@@ -79,8 +83,7 @@ class LazyPredictions:
         told = {"groups": groups, "weights": weights}
         model = self._at_levels("predict_table", levels, **told)
         asked = levels[0] if scalar else levels
-        ends = [""] if scalar else [f"_{level:g}" for level in levels]
-        names = ["mean", *(f"{side}{end}" for end in ends for side in ("lower", "upper"))]
+        names = table_columns(levels, scalar=scalar)
         method, X = BandRegressor.predict_table, checked_table(X)
         if hasattr(X, "columns"):
             runner = Runner.of(self.client)
@@ -94,23 +97,43 @@ class LazyPredictions:
         spread = self._calibrated("predict_quantiles")
         distribution = spread.distribution_at(levels)
         if distribution is None:
-            raise ValueError(
-                f"predict_quantiles needs a predictive distribution, which {spread.kind.__name__} "
-                "has not: calibrate without groups or weights"
-            )
+            raise ValueError(_no_distribution("predict_quantiles", spread))
         _warn(distribution.shortage_notes(levels))
         model = self._in_memory(distribution)
         model.calibration_.distribution = distribution
         shape, asked = ((), levels[0]) if scalar else ((len(levels),), levels)
         return self._lazily(BandRegressor.predict_quantiles, X, asked, model=model, shape=shape)
 
-    def _distribution(self, method: str) -> Any:
-        """What `predict_cdf` and `sample` ask for: all scores in one place."""
-        raise ValueError(f"{method} needs all scores in one place: call to_local() first")
+    def predict_cdf(self, X: Any, y: Any) -> Any:
+        """The predictive distribution at y, a collection beside X: an array of shape (n,).
+
+        The signed scores of all calibration rows travel to each worker, 8 bytes for each.
+        """
+        model = self._with_distribution("predict_cdf")
+        return self._lazily(BandRegressor.predict_cdf, X, model=model, beside={"y": y})
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Outputs drawn from the predictive distribution of each row, of shape (n, n_samples).
+
+        Draws depend on `random_state` and on the position of the row. Scores travel as for
+        `predict_cdf`, and blocks of unknown length are counted at once.
+        """
+        model = self._with_distribution("sample")
+        check_count("n_samples", n_samples)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        return lazy_draws(Runner.of(self.client), model, X, n_samples, seed)
 
     def _in_memory(self, calibration: Any) -> BandRegressor:
         """A `BandRegressor` with this band."""
         raise NotImplementedError
+
+    def _with_distribution(self, method: str) -> Delayed:
+        """A model in memory that knows all signed scores; they do not pass the driver."""
+        spread = self._calibrated(method)
+        scores = spread.signed_scores()
+        if scores is None:
+            raise ValueError(_no_distribution(method, spread))
+        return with_distribution(constant(self._in_memory(None), "model"), scores)
 
     def _calibrated(self, method: str) -> SpreadCalibration:
         check_is_fitted(self)
@@ -129,9 +152,7 @@ class LazyPredictions:
         _warn(spread.shortage(levels))
         return self._in_memory(spread.at(levels))
 
-    def _lazily(
-        self, method: Any, X: Any, *arguments: Any, model: BandRegressor | None = None, **how: Any
-    ) -> Any:
+    def _lazily(self, method: Any, X: Any, *arguments: Any, model: Any = None, **how: Any) -> Any:
         check_is_fitted(self)
         model = self._in_memory(None) if model is None else model
         return lazily(Runner.of(self.client), model, method, X, *arguments, **how)
@@ -141,6 +162,13 @@ def check_told(kind: Any, **given: Any) -> None:
     """Raise an error unless rows come with what their calibration takes, and with nothing else."""
     # Of no rows: those of collections are not here.
     kind.told(np.empty((0, 1)), **{k: None if v is None else [] for k, v in given.items()})
+
+
+def _no_distribution(method: str, spread: SpreadCalibration) -> str:
+    return (
+        f"{method} needs a predictive distribution, which {spread.kind.__name__} has not: "
+        "calibrate without groups or weights"
+    )
 
 
 def _mean_and_std(model: BandRegressor, X: Any) -> Array:

@@ -12,6 +12,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from sosbands.conformal import BandRows, Calibration, Companion
+from sosbands.dask.allocation import kept_memory
 from sosbands.dask.row_blocks import RowBlocks, taken
 from sosbands.dask.running import constant
 from sosbands.dask.survey import checked_inputs, checked_outputs
@@ -131,4 +132,5 @@ def block_calibrations(
 
 @dask.delayed(pure=False)  # type: ignore[untyped-decorator]
 def _calibrated(call: BlockScoring, *block: Any) -> Calibration | None:
-    return call(*block)
+    with kept_memory():
+        return call(*block)

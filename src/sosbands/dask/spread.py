@@ -76,6 +76,10 @@ class SpreadCalibration:
         """The same as `at` for quantiles of signed scores; None if there are none."""
         return None
 
+    def signed_scores(self) -> list[Delayed] | None:
+        """The signed scores of each block, where they are; None if there are none."""
+        return None
+
     def shortage(self, levels: Sequence[float]) -> Iterator[str]:
         """What to warn of when these levels are asked for."""
         return Thresholds({}, self.size, self.counted).shortage_notes(levels)
@@ -138,10 +142,14 @@ class SpreadSplit(SpreadCalibration):
         table = [q if rank else -math.inf for rank, q in zip(ranks, found, strict=True)]
         return SignedThresholds(dict(zip(levels, table, strict=True)), m)
 
+    def signed_scores(self) -> list[Delayed]:
+        """They stay on the workers."""
+        return [_signed_scores(part) for part in self.parts]
+
     def merged(self) -> SplitCalibration:
         """With all scores, signed ones too."""
         (scores,) = self._gathered("scores")
-        signed = np.concatenate(self._everywhere(_signed_scores))
+        signed = np.concatenate(self.runner.results(self.signed_scores()))
         return SplitCalibration(scores, SignedCalibration(signed))
 
 
@@ -193,6 +201,7 @@ def _attributes(part: Any, names: Sequence[str]) -> list[Any]:
     return [getattr(part, name) for name in names]
 
 
+@dask.delayed(pure=False)  # type: ignore[untyped-decorator]
 def _signed_scores(part: Any) -> Array:
     scores: Array = part.distribution.scores
     return scores

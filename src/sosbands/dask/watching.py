@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -39,7 +40,7 @@ def trained_watching(train: Callable[[], Any], client: Client | None, name: str)
                     f"a worker died while {name} was trained, and again when that was repeated "
                     f"({lost}): give workers more memory, or make chunks smaller"
                 ) from lost.__cause__
-            _wait_for(client, len(workers))
+            _until(partial(_are_there, client, len(workers)))
     raise AssertionError("unreachable")
 
 
@@ -83,16 +84,27 @@ def _stop(client: Client, known: set[str]) -> None:
     started = [key for key in tuple(client.futures) if key not in known]
     client.cancel([Future(key, client) for key in started], force=True)
     if waiting:
-        client.restart_workers(waiting, raise_for_error=False)
+        client.restart_workers(waiting, timeout=_RETURN, raise_for_error=False)
+        # On a busy machine they may still be about to go: they are not to train again.
+        _until(partial(_are_gone, client, set(waiting)))
 
 
 def _workers(client: Client) -> set[str]:
     """Addresses: a worker that was restarted has another one."""
-    return set(client.scheduler_info(n_workers=-1)["workers"])
+    # Not scheduler_info: the client's own timer may put an empty list there before it is read.
+    return set(client.nthreads())
 
 
-def _wait_for(client: Client, count: int) -> None:
-    """Until there are as many workers as before, or for a while."""
+def _are_there(client: Client, count: int) -> bool:
+    return len(_workers(client)) >= count
+
+
+def _are_gone(client: Client, workers: set[str]) -> bool:
+    return not workers & _workers(client)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    """Wait for something of the workers, but not for ever."""
     end = time.monotonic() + _RETURN
-    while time.monotonic() < end and len(_workers(client)) < count:
+    while time.monotonic() < end and not condition():
         time.sleep(_LOOK)

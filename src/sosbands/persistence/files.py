@@ -201,12 +201,16 @@ def _check_estimator(model: Any, *, fitted: bool) -> None:
 
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise ModelFileError(f"{'a fitted' if fitted else 'an'} estimator is needed, got {model!r}")
+    name = type(model).__name__
     try:
         if fitted:
             check_is_fitted(model)
     except NotFittedError:
-        name = type(model).__name__
         raise ModelFileError(f"this {name} is not fitted: call fit before save") from None
+    if hasattr(model, "to_local"):
+        raise ModelFileError(
+            f"a {name} cannot be saved, as it belongs to Dask: save its to_local()"
+        )
 
 
 def _check_versions(manifest: Mapping[str, Any]) -> str:
