@@ -29,7 +29,7 @@ _MOST_STIFF = 700  # but no more of them than this
 # away: it is followed less closely, to this multiple of the number of barriers.
 _NEAR, _NEAR_IN_BOX = 1.0, 0.5
 _FAR = 0.03  # a soft band starts at the μ whose gap is this fraction of that of the start
-# A soft band takes as many steps, of half the products, without the curvature of pairs that are so
+# A soft band takes about as many steps, of fewer products, without the curvature of pairs so
 # close to none, with few features or with many; with less ridge than this it needs all.
 _NO_CURVATURE, _MANY_FEATURES, _SMALL_RIDGE = (0.03, 0.1), 60, 1e-4
 _IDLE = 40  # steps without progress after which the best state so far is returned
