@@ -7,7 +7,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--replications",
         type=int,
-        default=200,
+        default=100,
         help="data sets per statistical test; make statistical takes 2000",
     )
 

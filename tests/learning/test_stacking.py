@@ -24,12 +24,12 @@ CHEAP = KernelBand(symmetric=True, lengthscale=1.0, width_weight=10.0)
 def quick(monkeypatch):
     """Few trees."""
 
-    def boosting(seed, names):
+    def boosting(n, seed, names):
         return HistGradientBoostingRegressor(
             max_iter=5, min_samples_leaf=5, categorical_features=names, random_state=seed
         )
 
-    def extra_trees(seed, names):
+    def extra_trees(n, seed, names):
         return ExtraTreesRegressor(5, min_samples_leaf=2, random_state=seed)
 
     bases = dict(stacking._BASES)
@@ -37,6 +37,12 @@ def quick(monkeypatch):
         bases[name] = replace(bases[name], make=make)
     monkeypatch.setattr(stacking, "_BASES", bases)
     return bases
+
+
+@pytest.mark.parametrize(("rows", "trees"), [(499, 100), (500, 300)])
+def test_many_rows_have_more_and_smaller_trees(rows, trees):
+    model = stacking._BASES["boosted trees"].make(rows, 0, None)
+    assert (model.max_iter, model.max_leaf_nodes) == (trees, 31 if trees == 100 else 15)
 
 
 def wave(n=60, seed=0, noise=0.5):

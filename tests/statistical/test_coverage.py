@@ -1,7 +1,7 @@
 """Marginal coverage of every calibration on the paper's cases, counted over fresh data sets.
 
 Each replication draws rows to learn from, rows to calibrate with and one new row, and notes whether
-its intervals hold the output. `make statistical` counts 2000 replications, `make test` a tenth.
+its intervals hold the output. `make statistical` counts 2000 replications, `make test` a twentieth.
 """
 
 from __future__ import annotations
