@@ -58,13 +58,36 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple
         raise ValueError("BandRegressor requires y to be passed, but the target y is None.")
     least = MIN_ROWS if reset else 1
     X = _checked(estimator, X, reset=reset, least=least)
-    outputs: Array = column_or_1d(
-        check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
-    )
+    outputs = _outputs(y)
     check_consistent_length(X, outputs)
     if len(outputs) < least:
         raise ValueError(f"at least {least} rows are needed, got {len(outputs)}")
     return X, outputs
+
+
+def _outputs(y: ArrayLike) -> Array:
+    """Finite numbers, of shape (n,); a text is named."""
+    if (word := _first_word(y)) is not None:
+        raise ValueError(
+            f"y holds the text {quoted(word)}: intervals are for numbers, so name another column, "
+            "or convert y with pandas.to_numeric"
+        )
+    checked = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    return np.asarray(column_or_1d(checked, warn=True))
+
+
+def _first_word(y: ArrayLike) -> str | None:
+    """The first text that is no number; scikit-learn's own words do not say whose it is."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "OUST":
+        return None
+    for value in values.ravel():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return str(value)
+    return None
 
 
 def new_rows(estimator: Any, X: Any) -> Any:
