@@ -1,4 +1,4 @@
-"""Our band as it comes, without an estimator: around a kernel mean."""
+"""Our band around a kernel mean, as the paper has it: `estimator=None`."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.methods import load
 from experiments.real.comparisons import (
-    AUTO,
+    BOOSTED,
     beside_best,
     beside_ours,
     coverage_places,
@@ -25,7 +25,7 @@ RANKED_BY = ("interval_score", "coverage_gap", "ert")
 COMPARED_BY = {
     "interval_score": (
         beside_ours,
-        "geometric mean over the sets of the ratio to our band around boosted trees",
+        "geometric mean over the sets of the ratio to our band around "auto"",
     ),
     "coverage_gap": (pd.DataFrame.mean, "mean over the sets"),
 }
@@ -84,14 +84,14 @@ def best_section(tables: Tables) -> str:
     """Our score ÷ that of the best rival of each set, and the geometric mean of each group."""
     found = beside_best(tables, LEVEL)
     rows = [
-        [row["set"], row["rows"], row["best"], *(_ratio(row, ours) for ours in (OURS, AUTO))]
+        [row["set"], row["rows"], row["best"], *(_ratio(row, ours) for ours in (OURS, BOOSTED))]
         for _, row in found.iterrows()
     ]
     for group, part in groups(tables).items():
         chosen = found[found["set"].isin(list(part))]
-        means = [geometric_mean(chosen[ours]) for ours in (OURS, AUTO)]
+        means = [geometric_mean(chosen[ours]) for ours in (OURS, BOOSTED)]
         rows.append([f"**{group}**", "", "geometric mean", *means])
-    head = ["set", "rows", "best rival", load(OURS).title, load(AUTO).title]
+    head = ["set", "rows", "best rival", load(OURS).title, load(BOOSTED).title]
     return (
         f"## Interval score at {LEVEL:g} beside the best rival of each set\n\n"
         "Ratio of the means over the splits ± the standard error of their difference; below 1 ours "
@@ -130,7 +130,7 @@ def coverage_section(tables: Tables) -> str:
     inside = found.assign(inside=found["place"] == "inside").groupby(["method", "level"])["inside"]
     counts = (inside.sum().astype(str) + " of " + inside.size().astype(str)).unstack(fill_value="–")
     shown = counts.rename(columns="{:g}".format, index=lambda method: load(method).title)
-    outside = found[found["method"].isin([OURS, AUTO]) & (found["place"] != "inside")]
+    outside = found[found["method"].isin([OURS, BOOSTED]) & (found["place"] != "inside")]
     listed = "; ".join(
         f"{load(row.method).title} on {row.set} at {row.level:g}: {row.coverage:.3f}, bounds "
         f"{row.low:.3f} to {row.high:.3f}"

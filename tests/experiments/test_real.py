@@ -256,21 +256,21 @@ def test_the_first_place_is_shared_within_one_standard_error():
 
 
 def test_our_score_is_set_beside_the_best_rival_of_each_set():
-    scores = {("sosbands", 0): 3, ("sosbands", 1): 5, ("rlcp", 0): 4, ("rlcp", 1): 4}
-    scores |= {("sosbands_auto", s): 2 for s in (0, 1)} | {("boosted_cqr", s): 9 for s in (0, 1)}
+    scores = {("sosbands_boosted", 0): 3, ("sosbands_boosted", 1): 5, ("rlcp", 0): 4, ("rlcp", 1): 4}
+    scores |= {("sosbands", s): 2 for s in (0, 1)} | {("boosted_cqr", s): 9 for s in (0, 1)}
     scores |= {("rlcp_around_auto", s): 1 for s in (0, 1)}  # a variant is no rival
     found = comparisons.beside_best({"new": results_of(scores)}, 0.9).iloc[0]
     assert found["best"] == "localized split (RLCP)"
-    assert (found["sosbands"], found["sosbands_auto"]) == (1.0, 0.5)
+    assert (found["sosbands_boosted"], found["sosbands"]) == (1.0, 0.5)
     # Differences −1 and 1, in units of 4.
-    assert found["sosbands_error"] == pytest.approx(np.sqrt(2) / np.sqrt(2) / 4)
+    assert found["sosbands_boosted_error"] == pytest.approx(np.sqrt(2) / np.sqrt(2) / 4)
 
 
 def test_mean_and_band_are_told_apart_in_units_of_ours():
-    scores = {"sosbands": 2, "sosbands_auto": 1, "boosted_split": 4, "boosted_split_around_auto": 3}
+    scores = {"sosbands_boosted": 2, "sosbands": 1, "boosted_split": 4, "boosted_split_around_auto": 3}
     tables = {
         "mcycle": results_of({(m, 0): v for m, v in scores.items()}),
-        "new": results_of({(m, 0): v if m == "sosbands" else 4 * v for m, v in scores.items()}),
+        "new": results_of({(m, 0): v if m == "sosbands_boosted" else 4 * v for m, v in scores.items()}),
     }
     found = comparisons.mean_by_band(tables, "interval_score", 0.9, comparisons.beside_ours)
     assert found["boosted"].tolist() == pytest.approx([1.0, 4.0])
@@ -294,7 +294,7 @@ def test_coverage_is_below_inside_or_above_its_bounds():
 def test_the_report_reads_the_results_alone(folders):
     for name in ("mcycle", "new"):
         stored = Results(folders / "results" / f"{name}.csv")
-        for method, score in (("sosbands", 1.25), ("sosbands_auto", 1.0), ("rlcp", 2.5)):
+        for method, score in (("sosbands_boosted", 1.25), ("sosbands", 1.0), ("rlcp", 2.5)):
             stored.add(method, 100, measured_rows(score))
         for method in ("boosted_split", "boosted_split_around_auto"):
             stored.add(method, 100, measured_rows(5.0))
