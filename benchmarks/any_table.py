@@ -7,8 +7,7 @@ development seeds, and on ames.csv if that is there. Without a folder it times a
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -24,6 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from benchmarks.isolation import fresh_processes, run_alone
 from benchmarks.record import Record
 from benchmarks.stability import DEVELOPMENT, VARIABLE
+from benchmarks.timing import processor_seconds
 from experiments.real.measure import rows_of
 from sosbands import BandRegressor
 from sosbands.datasets import case
@@ -59,13 +59,6 @@ def run(full: bool) -> Iterator[Record]:
         yield beside_catboost()
 
 
-def seconds_of(call: Callable[[], object]) -> float:
-    """Processor time."""
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def share_of_means(rows: int, target: float) -> Record:
     """The whole fit ÷ what its regressors take, in the same fit."""
     X, y = case(2, dimension=8).sample(rows, random_state=0)
@@ -74,11 +67,13 @@ def share_of_means(rows: int, target: float) -> Record:
 
     def timed(*given: Any) -> Any:
         made: list[Any] = []
-        taken.append(seconds_of(lambda: made.append(cross_fit(*given))))
+        taken.append(processor_seconds(lambda: made.append(cross_fit(*given))))
         return made[0]
 
     with mock.patch.object(stacking._Rows, "cross_fitted", timed):
-        whole = [seconds_of(partial(BandRegressor(random_state=0).fit, X, y)) for _ in range(3)]
+        whole = [
+            processor_seconds(partial(BandRegressor(random_state=0).fit, X, y)) for _ in range(3)
+        ]
     ratio = float(np.median(np.array(whole[1:]) / np.array(taken[1:])))
     notes = f"case 2; {np.median(whole[1:]):.2g} s in all, {np.median(taken[1:]):.2g} s for these"
     name = f'fit, n = {rows}, d = 8, "auto" ÷ its cross-fitted regressors'
@@ -90,7 +85,7 @@ def small_fit() -> Record:
     times = []
     for seed in range(4):
         X, y = case(2, dimension=8).sample(200, random_state=seed)
-        times.append(seconds_of(partial(BandRegressor(random_state=seed).fit, X, y)))
+        times.append(processor_seconds(partial(BandRegressor(random_state=seed).fit, X, y)))
     name = 'fit, n = 200, d = 8, "auto"'
     return Record(name, float(np.median(times[1:])), "<=", 1.5, unit="s", seeds=range(1, 4))
 
@@ -98,7 +93,7 @@ def small_fit() -> Record:
 def checks() -> Record:
     """All checks of scikit-learn."""
     model = BandRegressor(random_state=0)
-    taken = seconds_of(
+    taken = processor_seconds(
         partial(check_estimator, model, expected_failed_checks=EXPECTED, on_skip=None)
     )
     return Record('check_estimator, "auto"', taken, "<=", 60.0, unit="s", seeds=(0,))

@@ -1,8 +1,8 @@
 """The whole of `BandRegressor.fit`, tuning included, beside the model that it goes around.
 
 Around a boosted mean: ÷ the cross-fitted boosting alone, and the memory of that process; with one
-wild output ÷ without it; CV+ ÷ split. Around a kernel mean: what its Gaussian process takes ÷ the
-rest. Processor time, one seed, two repeats.
+wild output ÷ without it; CV+ ÷ split; bands of several levels ÷ one. Around a kernel mean: what its
+Gaussian process takes ÷ the rest. Processor time, one seed, two repeats.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from sklearn.linear_model import Ridge
 from benchmarks.fit_time import TRAINING, fit, listed
 from benchmarks.isolation import peak_memory, run_alone
 from benchmarks.record import Record, ratio_of_medians
-from benchmarks.timing import alternate, by_name, seconds_of
+from benchmarks.timing import alternate, by_name, processor_seconds
 from experiments.methods._boosting import cross_fitted
+from sosbands import KernelBand
 from sosbands.datasets import case
 from sosbands.learning import kernel_mean
 
@@ -38,6 +39,8 @@ def run(full: bool) -> Iterator[Record]:
     yield run_alone(wild_output)
     for kind in ("boosting", "kernel mean"):
         yield run_alone(by_folds, kind)
+    for rows in (1000, 20_000):
+        yield run_alone(several_levels, rows)
     yield run_alone(share_of_process)
 
 
@@ -50,7 +53,7 @@ def around_boosting(rows: int, target: float) -> list[Record]:
         "boosting": partial(cross_fitted, X[:train], y[:train], SEED),
     }
     fit(X[:1000], y[:1000], SEED, estimator=mean)  # first calls take longer
-    times = by_name([alternate(REPEATS, **calls)])
+    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
     ratio = Record(
         f"fit, {size(8, rows)}, boosted mean ÷ the cross-fitted boosting alone",
         ratio_of_medians(times, "fit", "boosting"),
@@ -84,7 +87,7 @@ def wild_output() -> Record:
         "wild": partial(fit, X, wild, SEED, estimator=Ridge()),
         "usual": partial(fit, X, y, SEED, estimator=Ridge()),
     }
-    times = by_name([alternate(REPEATS, **calls)])
+    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
     return Record(
         "fit, n = 8000, d = 10, around ridge: with one output of 1e6 ÷ without it",
         ratio_of_medians(times, "wild", "usual"),
@@ -102,12 +105,30 @@ def by_folds(kind: str) -> Record:
     mean = HistGradientBoostingRegressor(random_state=SEED) if kind == "boosting" else None
     ours = partial(fit, X, y, SEED, estimator=mean)
     calls = {name: partial(ours, calibration=name) for name in ("cv+", "split")}
-    times = by_name([alternate(REPEATS, **calls)])
+    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
     return Record(
         f"CV+, {size(8, 1000)}, {kind} ÷ the split fit",
         ratio_of_medians(times, "cv+", "split"),
         "<=",
         4.0,
+        times=times,
+        seeds=(SEED,),
+        notes=listed(times),
+    )
+
+
+def several_levels(rows: int) -> Record:
+    """The default, a centre of its own and three levels, ÷ one level around the mean."""
+    X, y = case(2, dimension=8).sample(rows, random_state=SEED)
+    ours = partial(fit, X, y, SEED, estimator=HistGradientBoostingRegressor(random_state=SEED))
+    one = KernelBand(training_coverage=0.9, centre_penalty=None)
+    calls = {"nested": ours, "one level": partial(ours, band=one)}
+    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
+    return Record(
+        f"nested bands, {size(8, rows)}, boosted mean ÷ one level",
+        ratio_of_medians(times, "nested", "one level"),
+        "<=",
+        1.8,
         times=times,
         seeds=(SEED,),
         notes=listed(times),
@@ -123,12 +144,12 @@ def share_of_process() -> Record:
 
     def timed(*rows: Array, **settings: object) -> object:
         found: list[object] = []
-        process.append(seconds_of(lambda: found.append(learn(*rows, **settings))))
+        process.append(processor_seconds(lambda: found.append(learn(*rows, **settings))))
         return found[0]
 
     with mock.patch.object(kernel_mean, "fit_gaussian_process", timed):
         for _ in range(REPEATS):
-            whole = seconds_of(partial(fit, X, y, SEED))
+            whole = processor_seconds(partial(fit, X, y, SEED))
             rest.append(whole - process[-1])
     times = {"process": [process], "rest": [rest]}
     return Record(

@@ -19,12 +19,24 @@ def seconds_of(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def alternate(rounds: int, **calls: Callable[[], object]) -> dict[str, list[float]]:
+def processor_seconds(call: Callable[[], object]) -> float:
+    """Seconds of the processor that one call takes: on one thread other processes hardly matter."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def alternate(
+    rounds: int,
+    *,
+    timed: Callable[[Callable[[], object]], float] = seconds_of,
+    **calls: Callable[[], object],
+) -> dict[str, list[float]]:
     """Seconds of every call, by name, when they take turns."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            times[name].append(seconds_of(call))
+            times[name].append(timed(call))
     return times
 
 

@@ -29,8 +29,8 @@ _CANDIDATES_PER_LANDMARK = 2
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
-# Landmarks from which features are made, if not all of them are kept. With 8 for each feature, 200
-# to 280 in the folds, arbitrary choices of them moved widths on airfoil by 3 %, with these by .05 %.
+# Landmarks from which features are made, if not all of them are kept. With 200 to 280 in the folds
+# arbitrary choices of them moved widths on airfoil by 3 %, with these by .05 %.
 _LANDMARKS = 500
 # Rows for each landmark among which directions are compared.
 _ROWS_PER_LANDMARK = 4
