@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sosbands.core.features import factorize
 from sosbands.core.kernels import Gaussian
 from sosbands.learning import gaussian_process as module
-from sosbands.learning.evidence import dense_evidence, dense_value, low_rank_evidence
+from sosbands.learning.evidence import DenseEvidence, low_rank_evidence
 from sosbands.learning.gaussian_process import fit_gaussian_process
 
 
@@ -35,7 +35,7 @@ def covariance(gp, X, v):
 @pytest.mark.parametrize("landmarks", [None, 12, 40])
 def test_gradients_are_those_of_finite_differences(theta, landmarks):
     (X, y), v = data(40, 3), shape(40)
-    evidence = partial(dense_evidence, Z=X, y=y, v=v)
+    evidence = DenseEvidence(X, y, v)
     if landmarks:
         evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=X[:landmarks])
     at = np.log([*theta, 0.2])
@@ -48,7 +48,7 @@ def test_gradients_are_those_of_finite_differences(theta, landmarks):
 @pytest.mark.parametrize("landmarks", [None, 12])
 def test_the_information_is_what_projected_derivatives_of_the_covariance_say(theta, landmarks):
     (X, y), v = data(40, 2), shape(40)
-    P, evidence = X if landmarks is None else X[:landmarks], partial(dense_evidence, Z=X, y=y, v=v)
+    P, evidence = X if landmarks is None else X[:landmarks], DenseEvidence(X, y, v)
     if landmarks:
         evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=P)
 
@@ -69,7 +69,7 @@ def test_the_information_is_what_projected_derivatives_of_the_covariance_say(the
 def test_the_value_alone_is_that_of_the_evidence():
     (X, y), v = data(30, 2), shape(30)
     at = np.log([0.5, 0.9, 0.2])
-    assert dense_value(at, X, y, v) == dense_evidence(at, X, y, v)[0]
+    assert DenseEvidence(X, y, v).value(at) == DenseEvidence(X, y, v)(at)[0]
 
 
 def test_dense_evidence_is_a_normal_density_at_its_best_variance():
@@ -77,7 +77,7 @@ def test_dense_evidence_is_a_normal_density_at_its_best_variance():
     C = Gaussian((0.5, 0.9))(X, X) + 0.2 * np.diag(v)
     variance = y @ np.linalg.solve(C, y) / 30
     densities = [multivariate_normal(cov=c * variance * C).logpdf(y) for c in (0.9, 1.0, 1.1)]
-    assert_allclose(dense_evidence(np.log([0.5, 0.9, 0.2]), X, y, v)[0], densities[1])
+    assert_allclose(DenseEvidence(X, y, v)(np.log([0.5, 0.9, 0.2]))[0], densities[1])
     assert densities[1] == max(densities)
 
 
@@ -91,7 +91,7 @@ def test_low_rank_evidence_subtracts_what_the_landmarks_leave_out():
     expected = multivariate_normal(cov=variance * C).logpdf(y) - left_out
     value = low_rank_evidence(np.log([0.5, 0.2]), X, y, v, P)[0]
     assert_allclose(value, expected, rtol=1e-6)
-    assert value < dense_evidence(np.log([0.5, 0.2]), X, y, v)[0]
+    assert value < DenseEvidence(X, y, v)(np.log([0.5, 0.2]))[0]
 
 
 @pytest.mark.parametrize("exact", ["all rows", "full rank"])
@@ -99,7 +99,7 @@ def test_low_rank_evidence_is_dense_evidence_if_the_landmarks_suffice(exact):
     (X, y), v = data(150), shape(150)
     P = X if exact == "all rows" else factorize(Gaussian(0.5), X).features.landmarks
     at = np.log([0.5, 0.2])
-    dense, low_rank = dense_evidence(at, X, y, v), low_rank_evidence(at, X, y, v, P)
+    dense, low_rank = DenseEvidence(X, y, v)(at), low_rank_evidence(at, X, y, v, P)
     assert_allclose(low_rank[0], dense[0], rtol=1e-5)
     assert_allclose(low_rank[1], dense[1], atol=1e-3)
     assert exact == "all rows" or len(P) < 20
@@ -153,7 +153,7 @@ def test_a_sampled_process_gives_back_its_parameters(n):
     assert_allclose(gp.kernel.lengthscale, [0.2, 0.5], rtol=0.25)
     assert_allclose(np.sqrt(gp.nugget * gp.variance), 0.3, rtol=0.1)
     found, true = (
-        dense_evidence(np.log([*theta, nugget]), X, y, np.ones(n))[0]
+        DenseEvidence(X, y, np.ones(n))(np.log([*theta, nugget]))[0]
         for theta, nugget in ((gp.kernel.lengthscale, gp.nugget), ((0.2, 0.5), 0.09))
     )
     # Twice the difference is χ² with one degree for each of the three parameters (Wilks, 1938).
@@ -194,9 +194,7 @@ def test_a_known_lengthscale_leaves_the_nugget_to_be_found():
     assert gp.kernel == Gaussian((0.4, 0.9))
     assert fit_gaussian_process(X, y, lengthscale=0.4).kernel == Gaussian(0.4)
     nuggets = gp.nugget * np.linspace(0.5, 2.0, 31)
-    values = [
-        dense_evidence(np.log([0.4, 0.9, nugget]), X, y, np.ones(80))[0] for nugget in nuggets
-    ]
+    values = [DenseEvidence(X, y, np.ones(80))(np.log([0.4, 0.9, nugget]))[0] for nugget in nuggets]
     assert gp.evidence >= max(values) - 1e-4
 
 

@@ -16,12 +16,7 @@ from scipy.linalg import solve
 
 from sosbands.core.features import factorize
 from sosbands.core.kernels import Gaussian
-from sosbands.learning.evidence import (
-    Evidence,
-    dense_evidence,
-    dense_value,
-    low_rank_evidence,
-)
+from sosbands.learning.evidence import DenseEvidence, Evidence, low_rank_evidence
 from sosbands.types import Array, Indices, Lengthscale
 
 # Rows that find a maximum, that compare several, and that correct it (densely, or by landmarks).
@@ -72,9 +67,11 @@ class LikelihoodSearch:
         if len(order) > _COARSE:
             order = rng.permutation(order)[:most]
         coarse, used = self._dense(order[:_COARSE]), min(len(order), _COARSE)
-        best = self._best_end(coarse, self._starts(n_starts), order)
+        sample = self._dense(order[:_SAMPLE]) if len(order) > used else coarse
+        best = self._best_end(coarse, sample, self._starts(n_starts))
         if self.unit.size > 1 and not self.known:
-            best = self._best_end(coarse, self._separate_starts(best, n_starts, order), order)
+            starts = self._separate_starts(best, n_starts, coarse)
+            best = self._best_end(coarse, sample, starts)
         best, gained = self._ascend(coarse, best, _LONG)
         if len(order) > used:
             best, gained, used = self._correct(best, order)
@@ -83,10 +80,10 @@ class LikelihoodSearch:
         least = _CHANCE if self.spread is None and not self.known else _NO_GAIN
         return (best, gained, used) if gained > plain + least else (noise, plain, used)
 
-    def _best_end(self, evidence: Evidence, starts: list[Array], order: Indices) -> Array:
+    def _best_end(self, coarse: DenseEvidence, sample: DenseEvidence, starts: list[Array]) -> Array:
         """Where the best of several short searches ends, by the evidence of more rows."""
-        ends = [self._ascend(evidence, start, _SHORT, _ROUGH)[0] for start in starts]
-        return max(ends, key=lambda end: self._value(end, order[:_SAMPLE]) - self._penalty(end))
+        ends = [self._ascend(coarse, start, _SHORT, _ROUGH)[0] for start in starts]
+        return max(ends, key=lambda end: sample.value(end) - self._penalty(end))
 
     def _correct(self, best: Array, order: Indices) -> tuple[Array, float, int]:
         """A few iterations with more rows, by landmarks if these can stand for the kernel."""
@@ -112,16 +109,13 @@ class LikelihoodSearch:
         enough = made.trace_residual <= _UNEXPLAINED * np.exp(best[-1])
         return made.features.landmarks if enough else None
 
-    def _value(self, parameters: Array, rows: Indices) -> float:
-        return dense_value(parameters, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
-
     def _noise_value(self, rows: Indices) -> float:
         """The evidence of noise alone."""
         n, y, v = len(rows), self.y[rows], self.v[rows]
         return -0.5 * float(n * np.log(2 * np.pi * np.mean(y**2 / v)) + n + np.sum(np.log(v)))
 
-    def _dense(self, rows: Indices) -> Evidence:
-        return partial(dense_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
+    def _dense(self, rows: Indices) -> DenseEvidence:
+        return DenseEvidence(self.Z[rows], self.y[rows], self.v[rows])
 
     def _starts(self, count: int) -> list[Array]:
         """From smooth and noisy to rough and precise: the evidence may peak at either end."""
@@ -129,7 +123,7 @@ class LikelihoodSearch:
         narrower = np.log(0.1) * (not self.known) * np.linspace(0, 1, count)
         return list(np.column_stack([widest + narrower, np.log(np.geomspace(1.0, 0.01, count))]))
 
-    def _separate_starts(self, common: Array, count: int, order: Indices) -> list[Array]:
+    def _separate_starts(self, common: Array, count: int, coarse: DenseEvidence) -> list[Array]:
         """The best common θ, and the best of those that are short in one input and long in others.
 
         A rough dependence on one input of many hides from every common lengthscale.
@@ -137,7 +131,7 @@ class LikelihoodSearch:
         d = self.unit.size
         short = [np.where(np.eye(d), theta, 1.5 * np.sqrt(d)) for theta in (0.1, 0.4)]
         single = np.log(np.column_stack([np.vstack(short), np.full(2 * d, 0.2)]))
-        ranked = sorted(single, key=lambda start: -self._value(start, order[:_COARSE]))
+        ranked = sorted(single, key=lambda start: -coarse.value(start))
         return [np.append(np.full(d, common[0]), common[1]), *ranked[:count]]
 
     def _ascend(
