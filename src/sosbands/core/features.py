@@ -26,11 +26,14 @@ from sosbands.types import Array, Indices
 _CANDIDATES = 250
 _MOST_CANDIDATES = 4000
 _CANDIDATES_PER_LANDMARK = 2
+# How fast they grow in number until there are so many for each landmark. Each time the search for
+# pivots begins anew; where the last one leaves off hardly matters, since all rows are checked.
+_GROWTH = 4
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
-# Landmarks from which features are made, if not all of them are kept. With 200 to 280 in the folds
-# arbitrary choices of them moved widths on airfoil by 3 %, with these by .05 %.
+# Landmarks from which features are made, if not all of them are kept. With 8 for each feature, 200
+# to 280 in the folds, arbitrary choices of them moved widths on airfoil by 3 %; with these, .05 %.
 _LANDMARKS = 500
 # Rows for each landmark among which directions are compared.
 _ROWS_PER_LANDMARK = 4
@@ -186,8 +189,7 @@ def factorize(
     max_rank : int, optional
         Upper bound on r. By default 3000, less where n·r numbers would take more than 2 GB.
     """
-    landmarks, factor, made = _landmarks(kernel, X, tol, _rank_cap(len(X), max_rank))
-    return _at_all_rows(Features.of(kernel, X[landmarks], factor), X) if made is None else made
+    return _all_features(kernel, X, *_landmarks(kernel, X, tol, _rank_cap(len(X), max_rank)))
 
 
 def trial_order(n: int) -> Indices:
@@ -202,15 +204,28 @@ def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: in
     """
     cap = _rank_cap(len(X), max(rank, _LANDMARKS))
     landmarks, factor, made = _landmarks(kernel, X, tol, cap)
-    features = Features.of(kernel, X[landmarks], factor)
-    if features.rank <= rank:
-        return _at_all_rows(features, X) if made is None else made
-    sample = trial_order(len(X))[: _ROWS_PER_LANDMARK * len(landmarks)]
-    rows = features.rows_and_norms(X[sample])[0] if made is None else made.rows[sample]
-    most = [features.rank - rank, features.rank - 1]
+    if len(landmarks) <= rank:
+        return _all_features(kernel, X, landmarks, factor, made)
+    count = _ROWS_PER_LANDMARK * len(landmarks)
+    sample = trial_order(len(X))[:count] if count < len(X) else slice(None)
+    if made is None:
+        rows = Features.of(kernel, X[landmarks], factor).rows_and_norms(X[sample])[0]
+    else:
+        rows = made[sample]
+    most = [len(landmarks) - rank, len(landmarks) - 1]
     directions = eigh(rows.T @ rows, subset_by_index=most)[1][:, ::-1]
-    whitening = np.ascontiguousarray(features.whitening @ directions)
-    return _at_all_rows(Features(kernel, features.landmarks, whitening), X)
+    whitening = lapack.dtrtrs(factor, directions, lower=1, trans=1)[0]  # sooner than by L⁻ᵀ
+    return _at_all_rows(Features(kernel, X[landmarks], np.ascontiguousarray(whitening)), X)
+
+
+def _all_features(
+    kernel: Kernel, X: Array, landmarks: Indices, factor: Array, rows: Array | None
+) -> FeatureRows:
+    """As many features as landmarks; perhaps those of all rows are known already."""
+    features = Features.of(kernel, X[landmarks], factor)
+    if rows is None:
+        return _at_all_rows(features, X)
+    return _feature_rows(features, rows, _norms(rows), kernel.diagonal(X))
 
 
 def _at_all_rows(features: Features, X: Array) -> FeatureRows:
@@ -219,7 +234,7 @@ def _at_all_rows(features: Features, X: Array) -> FeatureRows:
 
 def _landmarks(
     kernel: Kernel, X: Array, tol: float, cap: int
-) -> tuple[Indices, Array, FeatureRows | None]:
+) -> tuple[Indices, Array, Array | None]:
     """Landmark rows and their Cholesky factor; the features of all rows, if those were needed."""
     order = trial_order(len(X))
     diagonal = kernel.diagonal(X)
@@ -229,16 +244,15 @@ def _landmarks(
     while True:
         landmarks, factor, reached = _pivots(kernel, X, candidates, threshold, cap)
         # Too many pivots for the pool: most of what is missing is elsewhere, so do not check yet.
-        wanted = min(len(X), _CANDIDATES_PER_LANDMARK * len(landmarks), _MOST_CANDIDATES)
-        if pool < wanted:
-            pool = wanted
+        most = min(len(X), _CANDIDATES_PER_LANDMARK * cap, _MOST_CANDIDATES)
+        if pool < min(most, _CANDIDATES_PER_LANDMARK * len(landmarks)):
+            pool = min(most, _GROWTH * pool)
             candidates = order[:pool]
             continue
         if len(candidates) == len(X):
             rows = np.empty_like(reached)
             rows[candidates] = reached
-            features = Features.of(kernel, X[landmarks], factor)
-            return landmarks, factor, _feature_rows(features, rows, _norms(rows), diagonal)
+            return landmarks, factor, rows
         if len(landmarks) >= cap:
             return landmarks, factor, None
         made = _at_all_rows(Features.of(kernel, X[landmarks], factor), X)
@@ -246,7 +260,7 @@ def _landmarks(
         residual[candidates] = 0.0  # tried already: what they show is rounding
         missed = order[residual[order] > 10 * threshold]
         if not len(missed):
-            return landmarks, factor, made
+            return landmarks, factor, made.rows
         count = min(max(pool, len(missed) // 10), _MOST_CANDIDATES - len(landmarks))
         worst = np.argsort(-residual[missed], kind="stable")[:count]
         candidates = np.concatenate([landmarks, missed[worst]])
@@ -314,7 +328,8 @@ def _pivots(
     if rank == 0:  # the kernel vanishes on every candidate: one feature that is zero
         return candidates[:1], np.ones((1, 1), order="F"), np.zeros((len(candidates), 1))
     rank, order = min(int(rank), cap), order - 1
-    reached = np.tril(packed[:, :rank]) / claim[order, None]
+    reached = np.tril(packed[:, :rank])
+    reached /= claim[order, None]
     features = np.empty_like(reached)
     features[order] = reached
     return candidates[order[:rank]], np.asfortranarray(reached[:rank]), features
