@@ -216,6 +216,22 @@ def sorted_hsic(u: Array, v: Array, weights: Array | None = None) -> float:
     return max(value, 0.0)
 
 
+def hsic_by_weights(u: Array, v: Array, W: Array) -> Array:
+    """HSIC with the energy kernel for every column of weights, from the n² pairs once.
+
+    For weights that add up to one, wᵀ(A∘B)w − 2 Σᵢ wᵢaᵢbᵢ + (wᵀa)(wᵀb) with a = Aw and b = Bw.
+    """
+    (u, scale_u), (v, scale_v) = _paired_samples(u, v)
+    W = W / W.sum(axis=0)
+    a, b, ab = np.empty((3, *W.shape))
+    step = max(1, _BLOCK_ENTRIES // len(u))
+    for rows in (slice(start, start + step) for start in range(0, len(u), step)):
+        A, B = np.abs(u[rows, None] - u), np.abs(v[rows, None] - v)
+        a[rows], b[rows], ab[rows] = A @ W, B @ W, (A * B) @ W
+    value = np.sum(W * (ab - 2 * a * b), axis=0) + np.sum(W * a, axis=0) * np.sum(W * b, axis=0)
+    return np.asarray(np.maximum(value, 0.0) * scale_u * scale_v)
+
+
 def _concordant_sum(u: Array, v: Array, w: Array) -> float:
     """Σ_{i<j} wᵢwⱼ(uⱼ − uᵢ)(vⱼ − vᵢ)₊ over the pairs in the order of u.
 

@@ -152,6 +152,16 @@ def test_a_clear_winner_counts_alone():
     assert found[1] > 0.99
 
 
+@pytest.mark.parametrize("n", [7, 230, 300])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_hsic_without_each_part_at_once_is_that_of_each_alone(n, weighted):
+    fit = pair(n, sides=2)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, n) if weighted else None
+    fit = CrossFit(fit.residuals, fit.scales, weights)
+    one_by_one = [fit.without(part).dependence("hsic", power=2) for part in range(min(n, 10))]
+    assert_allclose(fit.hsic_without(power=2), one_by_one, rtol=1e-9)
+
+
 def test_what_the_rows_cannot_tell_apart_shares():
     smaller = []
     for seed in range(20):

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
-from sosbands.dependence import distance_correlation, hsic, mutual_information
+from sosbands.dependence import distance_correlation, hsic, hsic_by_weights, mutual_information
 from sosbands.types import Array, Folds, Indices
 
 Criterion: TypeAlias = Literal["hsic", "distance_correlation", "mutual_information"]
@@ -50,9 +50,18 @@ class CrossFit:
         power : {1, 2}
             1 compares |r| with √f, 2 compares r² with f as in the paper's appendix.
         """
-        sizes = np.abs(self.residuals) ** power
+        return dependence(criterion, *self._sizes_and_widths(power), self.weights)
+
+    def hsic_without(self, *, power: int = 1) -> Array:
+        """The dependence by HSIC without each tenth of the rows, all at once."""
+        parts, n = np.arange(min(_PARTS, len(self.residuals))), len(self.residuals)
+        kept = (np.arange(n)[:, None] % _PARTS != parts).astype(np.float64)
+        weights = kept if self.weights is None else self.weights[:, None] * kept
+        return hsic_by_weights(*self._sizes_and_widths(power), weights)
+
+    def _sizes_and_widths(self, power: int) -> tuple[Array, Array]:
         widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
-        return dependence(criterion, sizes, widths**power, self.weights)
+        return np.abs(self.residuals) ** power, widths**power
 
     def without(self, part: int) -> CrossFit:
         """Without every tenth row, from that one on."""
@@ -89,7 +98,8 @@ class CrossFit:
 
     def _quantiles(self, values: Array, levels: list[float]) -> Array:
         if self.weights is None:
-            return np.asarray(np.quantile(values, levels))
+            places = (len(values) - 1) * np.asarray(levels)  # as `np.quantile`, in a tenth the time
+            return np.asarray(np.interp(places, np.arange(len(values)), np.sort(values)))
         # Of NumPy's methods this one alone takes weights.
         return np.asarray(np.quantile(values, levels, weights=self.weights, method="inverted_cdf"))
 
@@ -132,7 +142,11 @@ def _held_out(
     return residuals, solution.scale(problem.X[test]), solution
 
 
-def shares(fits: Sequence[CrossFit], figure: Callable[[CrossFit], float]) -> Array:
+def shares(
+    fits: Sequence[CrossFit],
+    figure: Callable[[CrossFit], float],
+    without: Callable[[CrossFit], Array] | None = None,
+) -> Array:
     """How much each of several candidates counts in their average; they add up to one.
 
     The candidates are judged on the same rows, and a large figure is good. Those that differ by
@@ -145,11 +159,16 @@ def shares(fits: Sequence[CrossFit], figure: Callable[[CrossFit], float]) -> Arr
     fits : sequence of CrossFit
     figure : callable
         CrossFit ↦ what it is worth.
+    without : callable, optional
+        CrossFit ↦ what it is worth without each tenth of the rows, if not found one by one.
     """
     values = np.array([figure(fit) for fit in fits])
     parts = range(min(_PARTS, len(fits[0].residuals)))
-    without = np.array([[figure(fit.without(part)) for part in parts] for fit in fits])
-    differences = without - without.mean(axis=0)
+    if without is None:
+        left = np.array([[figure(fit.without(part)) for part in parts] for fit in fits])
+    else:
+        left = np.array([without(fit) for fit in fits])
+    differences = left - left.mean(axis=0)
     differences -= differences.mean(axis=1, keepdims=True)
     error = np.sqrt((len(parts) - 1) * np.mean(differences**2))
     # Figures that are the same but for rounding have no accuracy to speak of.

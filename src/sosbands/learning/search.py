@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -184,7 +185,10 @@ class BandSearch:
             best = self._climbed(shape, sizes, tried)
             return best[1].lengthscale, _figures([best], np.ones(1))
         fits = [fit for fit, _ in tried]
-        good = shares(fits, self._dependence) * shares(fits, _quality)
+        band = self.rows.rules.band
+        without = partial(CrossFit.hsic_without, power=band.residual_power)
+        fast = without if band.criterion == "hsic" else None
+        good = shares(fits, self._dependence, fast) * shares(fits, _quality)
         good /= good.sum()
         return plain(shape * _average(sizes, good)), _figures(tried, good)
 
