@@ -9,13 +9,13 @@ the barrier −μ log det A to the primal problem: path following then sees an a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
 
 from sosbands.core.spectrum import spectrum
-from sosbands.types import Array, Indices
+from sosbands.types import Array
 
 # Up to this many features the curvature is one product of all pairs of features; beyond it, a sum
 # of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper, to an
@@ -37,6 +37,12 @@ class ScaleTerm:
         M = (self.rows.T * gamma) @ self.rows + self.base
         eigenvalues, vectors = spectrum(M)
         return ScaleState(self, gamma, smoothing, eigenvalues, vectors)
+
+    @cached_property
+    def pair_columns(self) -> Array:
+        """Memory for one column for each pair of features: new memory takes as long as they do."""
+        n, r = self.rows.shape
+        return np.empty((r * (r + 1) // 2, n))
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,9 @@ class ScaleState:
     @cached_property
     def weights(self) -> Array:
         """Eigenvalues of A: (m + s) / (4λ₂), without cancellation where m < 0."""
-        m, s = self.eigenvalues, self.roots
-        positive = m > 0
-        other = 2 * self.smoothing / np.where(positive, 1.0, np.maximum(s - m, 1e-300))
-        return np.where(positive, (m + s) / (4 * self.term.ridge), other)
+        m, ridge = self.eigenvalues, self.term.ridge
+        total = np.maximum(np.abs(m) + self.roots, 1e-300)
+        return np.where(m > 0, total / (4 * ridge), 2 * self.smoothing / total)
 
     @cached_property
     def images(self) -> Array:
@@ -83,11 +88,13 @@ class ScaleState:
 
     @property
     def suboptimality(self) -> float:
-        """λ₂‖A‖² − ⟨M, A⟩ + Ω*(M) ≥ 0: what smoothing costs, summed without cancellation."""
-        m, alpha, ridge = self.eigenvalues, self.weights, self.term.ridge
-        above = ridge * (alpha - m / (2 * ridge)) ** 2
-        below = alpha * (ridge * alpha - m)
-        return float(np.sum(np.where(m > 0, above, below)))
+        """λ₂‖A‖² − ⟨M, A⟩ + Ω*(M) ≥ 0: what smoothing costs, summed without cancellation.
+
+        λ₂(α − m/2λ₂)² where m > 0, else α(λ₂α − m); with α(2λ₂α − m) = μ.
+        """
+        squares, mu = self.term.ridge * self.weights**2, self.smoothing
+        above = mu**2 / np.maximum(4 * squares, 1e-300)
+        return float(np.sum(np.where(self.eigenvalues > 0, above, mu - squares)))
 
     @property
     def factor(self) -> Array:
@@ -107,24 +114,26 @@ class ScaleState:
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
             return self._hadamard_curvature()
-        large = 4 * self.term.ridge * self.weights > least * self.roots
-        k, ell, times = _pairs(len(large))
-        kept = large[k] | large[ell]
-        factor = self._pair_columns(k[kept], ell[kept], times[kept])
+        small = 4 * self.term.ridge * self.weights <= least * self.roots
+        factor = self.curvature_factor(int(np.count_nonzero(small)))
         return factor @ factor.T
 
-    def curvature_factor(self) -> Array:
-        """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features."""
-        return self._pair_columns(*_pairs(len(self.eigenvalues)))
+    def curvature_factor(self, first: int = 0) -> Array:
+        """E with EEᵀ = curvature, one column √Θₖₗ GᵢₖGᵢₗ for each pair of features.
 
-    def _pair_columns(self, k: Indices, ell: Indices, times: Array) -> Array:
+        Without the pairs of the first directions, which have the least weights. The columns are
+        those of the last call.
+        """
         alpha, s = self.weights, self.roots
-        theta = times * (alpha[k] + alpha[ell]) / (s[k] + s[ell])
-        columns = np.ascontiguousarray(self.images.T)  # whole rows are gathered faster
-        factor = columns[k]
-        factor *= columns[ell]
-        factor *= np.sqrt(theta)[:, None]
-        return factor.T
+        theta = 2 * np.add.outer(alpha, alpha) / np.add.outer(s, s)
+        theta.flat[:: len(s) + 1] *= 0.5  # of a pair and its reverse one column
+        skipped, columns = first * (first + 1) // 2, np.ascontiguousarray(self.images.T)
+        out, start = self.term.pair_columns[skipped:], 0
+        for k in range(first, len(s)):
+            np.multiply(columns[: k + 1], columns[k], out=out[start : start + k + 1])
+            start += k + 1
+        out *= np.sqrt(theta[np.tri(len(s), dtype=bool)][skipped:, None])
+        return out.T
 
     def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights
@@ -135,13 +144,6 @@ class ScaleState:
         for e in cauchy_factor(self.roots, tol).T:
             out += ((G_large * (2 * alpha * e[large])) @ G_large.T) * ((G * e) @ G.T)
         return out
-
-
-@lru_cache(maxsize=8)
-def _pairs(size: int) -> tuple[Indices, Indices, Array]:
-    """Pairs k ≤ l, and how often each occurs among all ordered pairs."""
-    k, ell = np.triu_indices(size)
-    return k, ell, np.where(k == ell, 1.0, 2.0)
 
 
 def cauchy_factor(s: Array, tol: float) -> Array:

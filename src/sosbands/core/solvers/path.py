@@ -203,7 +203,7 @@ def _gradient(state: PathState, upper: float, bounded: bool) -> Array:
     gradient = state.surplus - state.mu / state.gamma
     if np.isfinite(upper):
         gradient += state.mu / (upper - state.gamma)
-    return np.append(gradient, [state.mean.slack - state.mu / state.theta] if bounded else [])
+    return np.append(gradient, state.mean.slack - state.mu / state.theta) if bounded else gradient
 
 
 def _direction(
@@ -307,7 +307,7 @@ def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
         if shift:
             H[np.diag_indices(len(H))] = 1.0 + shift
         # Without SciPy's checks, which take longer than a small factorisation.
-        _, solution, failed = lapack.dposv(H, right)
+        _, solution, failed = lapack.dposv(H.T, right)  # in LAPACK's order of the entries
         if not failed:
             return np.asarray(scaling * solution)
     return None
@@ -315,14 +315,10 @@ def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
 
 def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
     """Longest step ≤ 1 that stays inside the box."""
-    down, up = d_gamma < 0, d_gamma > 0
-    room = float(np.min(-iterate.gamma[down] / d_gamma[down], initial=np.inf))
+    speed = max(float(np.max(-d_gamma / iterate.gamma)), -d_theta / iterate.theta)
     if np.isfinite(upper):
-        above = (upper - iterate.gamma[up]) / d_gamma[up]
-        room = min(room, float(np.min(above, initial=np.inf)))
-    if d_theta < 0:
-        room = min(room, -iterate.theta / d_theta)
-    return min(1.0, _BOUNDARY * room)
+        speed = max(speed, float(np.max(d_gamma / (upper - iterate.gamma))))
+    return min(1.0, _BOUNDARY / speed) if speed > 0 else 1.0
 
 
 def _advance(
@@ -334,17 +330,19 @@ def _advance(
     def slack(value: Array, variable: Array, change: Array, now: Array) -> Array:
         """σ after Γ dσ + σ dΓ = μ − σΓ, within a factor of μ/Γ."""
         stepped = value + length * (mu / variable - value - value / variable * change)
-        return np.clip(stepped, mu / now / _CENTRAL, mu / now * _CENTRAL)
+        middle = mu / now
+        return np.minimum(np.maximum(stepped, middle / _CENTRAL), middle * _CENTRAL)
 
-    excess = old.excess
+    excess, ball = old.excess, old.ball
     if np.isfinite(upper):
         excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - state.gamma)
-    ball = slack(*(np.array([v]) for v in (old.ball, old.theta, d_theta, state.theta)))
+    if d_theta:  # around a given mean there is no ball
+        ball = slack(*(np.array([v]) for v in (old.ball, old.theta, d_theta, state.theta))).item()
     return Iterate(
         gamma=state.gamma,
         theta=state.theta,
         mu=mu,
         slack=slack(old.slack, old.gamma, d_gamma, state.gamma),
         excess=excess,
-        ball=float(ball[0]),
+        ball=ball,
     )
