@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from joblib import Parallel, delayed
 
+from sosbands.core.primal import squared_norms
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
 from sosbands.dependence import distance_correlation, hsic, hsic_by_weights, mutual_information
@@ -139,7 +140,17 @@ def _held_out(
     residuals = problem.residuals[test]
     if problem.mean_kernel is not None:
         residuals = residuals - solution.mean(problem.X[test])
-    return residuals, solution.scale(problem.X[test]), solution
+    return residuals, _scales(solution, problem, test), solution
+
+
+def _scales(solution: Solution, problem: BandProblem, test: Indices) -> Array:
+    """The scale at held-out rows, whose features are known, unless the solver wants its own."""
+    made = [side.take(test) for side in problem.plain_basis.scales]
+    point = solution.point
+    if any(a.features is not b.features for a, b in zip(made, point.basis.scales, strict=True)):
+        return solution.scale(problem.X[test])
+    values = [squared_norms(side.rows, R) for side, R in zip(made, point.factors, strict=True)]
+    return np.sqrt(values[0]) if len(values) == 1 else np.column_stack(values)
 
 
 def shares(

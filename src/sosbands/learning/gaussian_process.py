@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_solve, cholesky, lapack
 
 from sosbands.core.features import FeatureRows, Features, factorize, landmark_features
 from sosbands.core.kernels import Gaussian
 from sosbands.core.threads import one_blas_thread
-from sosbands.learning.evidence import inverse_factor
 from sosbands.learning.likelihood_search import LikelihoodSearch, plain
 from sosbands.types import Array
 
@@ -170,12 +170,12 @@ def _condition(rows: Array, y: Array, v: Array, nugget: float) -> tuple[Array, A
         scaled = rows[block] / np.sqrt(v[block, None])
         A += scaled.T @ scaled
         b += scaled.T @ (y[block] / np.sqrt(v[block]))
-    R = inverse_factor(A)
-    z = R.T @ (R @ b)
+    L = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+    z = cho_solve((L, True), b, check_finite=False)
     own = np.empty(n)
     for block in blocks:
-        image = rows[block] @ R.T
-        own[block] = np.einsum("ij,ij->i", image, image) / v[block]
+        image = lapack.dtrtrs(L, rows[block].T, lower=1)[0]
+        own[block] = np.einsum("ij,ij->j", image, image) / v[block]
     residual = y - rows @ z
     variance = (np.sum(residual**2 / v) + nugget * (z @ z)) / (nugget * n)
     return z, y - residual / np.maximum(1 - own, np.finfo(float).eps), float(variance)
