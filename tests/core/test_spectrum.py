@@ -8,7 +8,7 @@ def test_a_matrix_that_defeats_divide_and_conquer_is_decomposed_all_the_same(mon
     def defeated(_):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
-    M = np.random.default_rng(0).standard_normal((6, 6))
+    M = np.random.default_rng(0).standard_normal((60, 60))  # too large for QR iteration
     M = M + M.T
     monkeypatch.setattr(np.linalg, "eigh", defeated)
     values, vectors = spectrum(M)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, lapack
 
 from sosbands.types import Array
+
+# Up to this size QR iteration is faster than divide and conquer.
+_SMALL = 50
 
 
 def spectrum(M: Array) -> tuple[Array, Array]:
@@ -14,6 +17,10 @@ def spectrum(M: Array) -> tuple[Array, Array]:
     LAPACK's divide and conquer is the fastest method, but fails on rare matrices whose eigenvalues
     differ by many orders of magnitude; those are left to the one with robust representations.
     """
+    if len(M) <= _SMALL:
+        eigenvalues, vectors, failed = lapack.dsyev(M.T, lower=1)
+        if not failed:
+            return eigenvalues, vectors
     try:
         eigenvalues, vectors = np.linalg.eigh(M)
     except np.linalg.LinAlgError:

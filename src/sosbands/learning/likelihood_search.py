@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import LinAlgError, lapack
 
 from sosbands.core.features import factorize
 from sosbands.core.kernels import Gaussian
@@ -151,8 +151,13 @@ class LikelihoodSearch:
             matrix = _secant(information, changes)[np.ix_(free, free)]
             matrix.flat[:: len(matrix) + 1] *= 1 + damping
             matrix.flat[:: len(matrix) + 1] += _LEAST_CURVATURE
+            if not free.any():
+                break
             step = np.zeros(len(x))
-            step[free] = solve(matrix, slope[free], assume_a="pos", check_finite=False)
+            # Without SciPy's checks, which take longer than a small system.
+            _, step[free], failed = lapack.dposv(matrix, slope[free])
+            if failed:
+                raise LinAlgError("the information is not positive definite")
             if not slope @ step > least:
                 break
             moved = np.clip(x + step * min(1.0, _LONGEST / np.abs(step).max()), low, high)
