@@ -183,3 +183,30 @@ def test_different_rows_are_chosen_one_by_one_each_weighing_down_its_neighbours(
             left[i] *= 1 - 0.999 * min(cosine**2, 1.0)
         left[best] = 0.0
     assert_array_equal(working_set._different(score, rows, 10), expected)
+
+
+def started(problem, solution):
+    fit = evaluate(solution.problem, solution.point)
+    return WorkingSet.from_coarse(Normalised.of(problem), np.arange(problem.n), solution, fit)
+
+
+def test_a_solution_of_the_same_rows_hands_on_its_multipliers():
+    problem = problem_with(n=400, training_coverage=0.8, width_weight=100.0)
+    start = Newton().solve(problem.variant(width_weight=30.0))
+    working = started(problem, start)
+    shares = working.multipliers(working.gamma) / problem.multiplier_bound
+    known = start.multipliers / start.problem.multiplier_bound
+    assert_allclose(shares, known, atol=0.1 + 1e-6)
+
+
+def test_rows_that_join_a_soft_band_change_little_of_the_multipliers():
+    problem = problem_with(n=400, training_coverage=0.8, width_weight=30.0)
+    working = started(problem, Newton().solve(problem))
+    before, size = working.multipliers(working.gamma), len(working.gamma)
+    on_wrong_side = np.full((1, 400), -1.0)
+    on_wrong_side[0, working.rows.capped[0]] = 1.0
+    joined = working._admit(on_wrong_side, np.ones((1, 400)))
+    change = np.abs(working.multipliers(working.gamma) - before)
+    assert joined == len(working.gamma) - size >= 50
+    assert 0 < change.sum() <= 0.1 * before.sum() * (1 + 1e-9)
+    assert change.max() <= 0.1 * problem.multiplier_bound * (1 + 1e-9)

@@ -130,7 +130,7 @@ class PathEnd:
 def follow(
     restriction: Restriction, iterate: Iterate, *, tol: float, floor: float, max_steps: int
 ) -> PathEnd:
-    """Follow the path until gap ≤ tol · max(primal value − fit, floor)."""
+    """Follow the path until gap ≤ tol · max(|primal value − fit|, floor)."""
     upper, near = restriction.upper, _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
     if np.isfinite(upper):
@@ -139,8 +139,8 @@ def follow(
     best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
     while steps < max_steps:
         gap = state.gap(upper)
-        band = state.dual_value + gap - state.mean.fit
-        if gap + _repair_cost(state, upper) * band <= tol * max(band, floor):
+        band = state.dual_value + gap - state.mean.fit  # < 0 if it covers many rows at C by far
+        if gap + _repair_cost(state, upper) * band <= tol * max(abs(band), floor):
             return PathEnd(iterate, state, gap, steps, stalled=False)
         idle = 0 if gap < 0.99 * best.gap else idle + 1
         if gap < best.gap:
