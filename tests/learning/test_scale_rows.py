@@ -103,6 +103,14 @@ def test_the_likelihood_finds_the_input_that_the_size_of_residuals_depends_on():
     assert shape[0] < 0.7 * shape[1]
 
 
+def test_half_of_few_rows_to_search_by_find_the_shape():
+    everyone, few = rows(300), np.random.default_rng(0)
+    half = everyone.sample(100, np.random.default_rng(0))
+    seeds = np.random.default_rng(0)
+    seeds.choice(300, 100, replace=False)
+    assert_allclose(everyone.shape(few, search_rows=200), half.shape(seeds))
+
+
 @pytest.mark.parametrize("value", [0.5, np.float64(0.5), np.array(0.5)])
 def test_kernels_take_plain_numbers(value):
     assert plain(value) == 0.5

@@ -312,7 +312,7 @@ class BandLearner:
         rules, (n, d) = rows.rules, rows.Z.shape
         if tuning is None:
             rng = np.random.default_rng(self.seed)
-            shape = rows.shape(rng)
+            shape = rows.shape(rng, self.search_rows)
             lengthscale, symmetric, factor = plain(shape), rules.sides(n)[0], 1.0
             choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
             if rows.residuals.any() and len(rows.folds) > 1 and choices:
