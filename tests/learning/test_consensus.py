@@ -1,9 +1,13 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
 
+from sosbands import Gaussian, KernelMean
+from sosbands.datasets import case
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
@@ -44,3 +48,41 @@ def test_nothing_is_taken_over_from_bands_that_see_other_columns():
 
 def test_a_band_tunes_for_itself_if_another_did_not():
     assert Consensus(PARTS, [*TUNINGS[:2], None]).tuning(SEES) is None
+
+
+def kernel_means(*columns):
+    """Kernel means of three inputs, of which some are constant, with known lengthscales."""
+    X, y = case(4, dimension=3).sample(40, random_state=0)
+    for varying in columns:
+        Z = np.where(np.isin(np.arange(3), varying), X, 0.0)
+        yield KernelMean(random_state=0).fit(Z, y)
+
+
+def taken_over(means, estimator):
+    found = [SimpleNamespace(mean_model=SimpleNamespace(model=mean)) for mean in means]
+    return Consensus(found, [None] * len(found)).estimator(estimator)
+
+
+def test_a_kernel_mean_of_all_rows_takes_the_average_lengthscale_of_every_column():
+    means = list(kernel_means([0, 2], [0, 2], [0, 2]))
+    for mean, lengthscale in zip(means, [(1.0, 8.0), (4.0, 1.0), (2.0, 1.0)], strict=True):
+        mean.process_ = replace(mean.process_, kernel=Gaussian(lengthscale))
+    own = KernelMean(random_state=3)
+    informed = taken_over(means, own)
+    assert_allclose(informed.lengthscale, (2.0, 1.0, 2.0))
+    assert informed.random_state == 3
+    assert own.lengthscale == "likelihood"
+
+
+@pytest.mark.parametrize(
+    ("columns", "estimator"),
+    [
+        ([[0, 2], [0, 2], [0, 1]], KernelMean()),
+        ([[0, 2], [0, 2]], KernelMean()),
+        ([[0, 2], [0, 2], [0, 2]], KernelMean(lengthscale=0.5)),
+        ([[0, 2], [0, 2], [0, 2]], Ridge()),
+    ],
+    ids=["other columns", "two folds", "known", "no kernel mean"],
+)
+def test_a_mean_stays_as_it_is_where_there_is_nothing_to_take_over(columns, estimator):
+    assert taken_over(list(kernel_means(*columns)), estimator) is estimator

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.likelihood_search import plain
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.standardize import VaryingInputs
+from sosbands.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,20 @@ class Consensus:
     bands: Sequence[FittedBand]
     tunings: Sequence[Tuning | None]
 
+    def estimator(self, estimator: Any) -> Any:
+        """The regressor to fit to all rows: a kernel mean need not search for its lengthscales.
+
+        Unless they are those of other columns. With two folds, what is constant in both may vary.
+        """
+        means = [band.mean_model.model for band in self.bands]
+        if not isinstance(estimator, KernelMean) or not estimator.searches or len(means) < 3:
+            return estimator
+        found = [mean.column_lengthscales for mean in means]
+        if any(not np.array_equal(np.isnan(one), np.isnan(found[0])) for one in found):
+            return estimator
+        average = np.nan_to_num(_average(found), nan=1.0)  # a constant column has none
+        return clone(estimator).set_params(lengthscale=average)
+
     def tuning(self, sees: ScaleInputs) -> Tuning | None:
         """All trials, and as the chosen one the average of those that the bands chose."""
         tunings = [tuning for tuning in self.tunings if tuning is not None]
@@ -42,12 +60,12 @@ class Consensus:
         chosen = [tuning.chosen for tuning in tunings]
 
         def average(name: str) -> float:
-            return float(np.exp(np.mean(np.log([getattr(trial, name) for trial in chosen]))))
+            return float(_average([getattr(trial, name) for trial in chosen]))
 
         symmetric = 2 * sum(trial.symmetric for trial in chosen) >= len(chosen)
         like = next(trial for trial in chosen if trial.symmetric == symmetric)
         best = Trial(
-            lengthscale=plain(np.exp(np.mean(np.log([t.lengthscale for t in chosen]), axis=0))),
+            lengthscale=plain(_average([trial.lengthscale for trial in chosen])),
             width_weight=average("width_weight"),
             width_factor=average("width_factor"),
             training_coverage=like.training_coverage,
@@ -59,6 +77,11 @@ class Consensus:
         trials = tuple(trial for tuning in tunings for trial in tuning.trials)
         rows = min(tuning.n_rows for tuning in tunings)
         return Tuning((*trials, best), best, tunings[0].criterion, rows)
+
+
+def _average(values: Sequence[Any]) -> Array:
+    """In logarithms, since the values are factors of each other."""
+    return np.asarray(np.exp(np.mean(np.log(values), axis=0)))
 
 
 def _same(one: VaryingInputs, other: VaryingInputs) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -107,7 +107,9 @@ def learn_by_folds(
         parts.append(part)
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
     consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
-    learned = _learned(learner, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
+    mean = consensus.estimator(learner.estimator)
+    informed = replace(learner.part(), estimator=mean)
+    learned = _learned(informed, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
     calibration = kind.of_folds(held_out)
     certificates = [part.solution.certificate for part in (learned, *parts)]
     return Fitted(learned, calibration, n, certificates)

@@ -102,7 +102,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.spread is not None:
             check_number("spread", self.spread, positive=True)
         outputs = np.asarray(outputs, dtype=np.float64)
-        known = None if isinstance(self.lengthscale, str) else self.lengthscale
+        known = None if self.searches else self.lengthscale
         self._inputs = VaryingInputs.of(rows, active=self.standardize)
         self._outputs = Affine.of(outputs, active=self.standardize)
         self._seed = seed_of(self.random_state)
@@ -118,6 +118,18 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self._seed,
         )
         return self
+
+    @property
+    def searches(self) -> bool:
+        """Whether it has to find its lengthscales."""
+        return isinstance(self.lengthscale, str)
+
+    @property
+    def column_lengthscales(self) -> Array:
+        """θᵐ of every column; NaN for a constant one, which changes nothing."""
+        out = np.full(self.n_features_in_, np.nan)
+        out[self._inputs.columns] = self.process_.kernel.lengthscale
+        return out
 
     def _prior_spread(self, n: int, d: int) -> float | None:
         few = min(1.0, float(np.sqrt(n / (_ROWS_FOR_AN_INPUT * d))))

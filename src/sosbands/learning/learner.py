@@ -133,9 +133,10 @@ class BandLearner:
         """(train, test) of every fold of these rows."""
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
-    def part(self, name: str) -> BandLearner:
-        """The same for one of several bands, which names its progress, with less of a search."""
-        return replace(self, progress=self.progress.part(name), search_rows=_PART_ROWS)
+    def part(self, name: str | None = None) -> BandLearner:
+        """The same for one of several bands, which may name its progress, with less of a search."""
+        progress = self.progress if name is None else self.progress.part(name)
+        return replace(self, progress=progress, search_rows=_PART_ROWS)
 
     def means_by_folds(
         self, X: Any, y: Array, folds: Folds, told: FitParameters
