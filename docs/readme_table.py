@@ -1,8 +1,8 @@
 """Write the comparison on real data into the README: ``python docs/readme_table.py``.
 
 It is read from experiments/results/real/summary.csv, which ``python -m experiments.real`` makes.
-The README shows four methods; all of them are in experiments/results/real/summary.md. Ours is shown
-as it comes if that was measured, and otherwise around boosted trees.
+The README shows ours with both means, the best of the others, and the two that most people know;
+all of them are in experiments/results/real/summary.md.
 """
 
 import re
@@ -15,21 +15,9 @@ SUMMARY = ROOT / "experiments" / "results" / "real" / "summary.csv"
 # At this level, on the data sets that no default was chosen by.
 LEVEL, GROUP = 0.9, "other"
 BEGIN, END = "<!-- real-data: made by docs/readme_table.py -->\n", "<!-- real-data: end -->"
-# Ours, by preference; what is said of it.
-OURS = {
-    "sosbands_auto": (
-        "sosbands, as it comes",
-        "Ours is measured as it comes, around an average of models; the others are made of boosted "
-        "trees.",
-    ),
-    "sosbands": (
-        "sosbands, around boosted trees",
-        "All are made of boosted trees; ours is measured here without the average of models that "
-        "is now the default.",
-    ),
-}
-# The best of the others, and the two that most people know.
 METHODS = {
+    "sosbands": "sosbands, as it comes",
+    "sosbands_boosted": "sosbands, around boosted trees",
     "boosted_quantiles": "boosted quantiles of the residual",
     "boosted_cqr": "conformalized quantiles (MAPIE)",
     "boosted_split": "constant width (MAPIE)",
@@ -43,26 +31,26 @@ NOTES = (
     "Each number is a ratio to the best of {methods} methods, on average over {sets} tables: 1 is "
     "the best on every table, and smaller is better. *Width and misses* is the interval score of "
     "90 % intervals: the mean width plus a fine for each miss. *Coverage off in regions* is how "
-    "far from 90 % the coverage is in clusters of similar rows. {ours} [All methods "
-    "and tables](experiments/results/real/summary.md), "
+    "far from 90 % the coverage is in clusters of similar rows. All but ours as it comes, around "
+    "an average of models, are made of boosted trees. [All methods and tables]"
+    "(experiments/results/real/summary.md), "
     "[what is compared](experiments/real/README.md), "
     "[what follows and what does not](docs/real-data.md).\n"
 )
 
 
 def comparison(summary: Path) -> str:
-    """What stands between the marks: four methods at one level, on one group of data sets."""
+    """What stands between the marks: a few methods at one level, on one group of data sets."""
     found = pd.read_csv(summary)
     chosen = found[(found["level"] == LEVEL) & (found["group"] == GROUP)].set_index("method")
     lines = [["", *COLUMNS.values()], ["---", *["---:"] * len(COLUMNS)]]
-    ours = next(method for method in OURS if method in chosen.index)
-    for method, words in {ours: OURS[ours][0], **METHODS}.items():
+    for method, words in METHODS.items():
         if method in chosen.index:
             row = chosen.loc[method]
             lines.append([words, *(_ratio(row[name]) for name in COLUMNS)])
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     sets, methods = int(chosen["sets"].iloc[0]), int(chosen["ranked"].sum())
-    return f"{table}\n\n{NOTES.format(sets=sets, methods=methods, ours=OURS[ours][1])}"
+    return f"{table}\n\n{NOTES.format(sets=sets, methods=methods)}"
 
 
 def _ratio(value: float) -> str:

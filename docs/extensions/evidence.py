@@ -29,7 +29,6 @@ from sosbands.cli import commands
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
-MORE_SPLITS = REAL_RESULTS.with_name("real_more_splits")
 # Files of the repository that are pages here.
 PAGES = {
     "benchmarks/README.md": "benchmarks.md",
@@ -141,7 +140,7 @@ def real_data() -> str:
     written = _reported(REAL_RESULTS, copies, REAL_FIGURES)
     summary = demoted((copies / f"{report.SUMMARY}.md").read_text())
     picture = os.path.relpath(written[-1], DOCS)
-    parts += [f"![Average ranks]({picture})", summary, more_splits()]
+    parts += [f"![Average ranks]({picture})", summary]
     parts += ["## Every metric", _dropdown(copies / f"{report.RANKS}.md"), "## Every data set"]
     parts += [_dropdown(path.with_suffix(".md")) for path in report.data_sets(copies)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -152,25 +151,6 @@ def _dropdown(page: Path) -> str:
     body = re.sub(r"^# .*\n", "", page.read_text()).strip()
     body = re.sub(r"^## (.*)$", r"**\1**", body, flags=re.M)
     return f":::{{dropdown}} {page.stem}\n{body}\n:::"
-
-
-def more_splits() -> str:
-    """The ranks at 0.9 on the development sets, with more splits of each, if they are stored."""
-    tables = report.data_sets(MORE_SPLITS)
-    if not tables:
-        return ""
-    copies = DOCS / "generated" / "real-more-splits"
-    _reported(MORE_SPLITS, copies, copies / "figures")
-    found = (copies / f"{report.RANKS}.md").read_text()
-    section = re.search(
-        r"^## Development sets, level 0.9\n(.*?)(?=^## |\Z)", found, flags=re.M | re.S
-    )
-    assert section, f"{MORE_SPLITS} holds results of the development sets"
-    splits = [f"{Results(path).load()['seed'].nunique()} of {path.stem}" for path in tables]
-    return (
-        "## Development sets with more splits\n\n"
-        f"Splits: {', '.join(splits)}.\n\n{section[1].strip()}"
-    )
 
 
 def settings_tables(folder: Path = settings_report.FOLDER) -> str:

@@ -25,7 +25,7 @@ RANKED_BY = ("interval_score", "coverage_gap", "ert")
 COMPARED_BY = {
     "interval_score": (
         beside_ours,
-        "geometric mean over the sets of the ratio to our band around "auto"",
+        "geometric mean over the sets of the ratio to ours as it comes",
     ),
     "coverage_gap": (pd.DataFrame.mean, "mean over the sets"),
 }

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sosbands.cli import table_reading
+from sosbands.cli.csv_records import csv_records
 from sosbands.cli.table_file import CsvFormat, Problems, RowError, TableError, TableFile
 from sosbands.cli.table_reading import lines_of, read_blocks, with_lines
 
@@ -151,6 +152,14 @@ def test_standard_input_stays_open(monkeypatch):
     monkeypatch.setattr(sys, "stdin", stream)
     assert read_table("-")["x"].tolist() == ["1", ""]
     assert not stream.buffer.closed
+
+
+def test_a_reader_left_half_way_does_not_mind_that_standard_input_was_closed(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(b"x\n1\n2\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    with csv_records(TableFile("-")) as (_, records):
+        assert next(records) == (1, ["x"])
+        stream.buffer.close()
 
 
 @pytest.mark.parametrize(

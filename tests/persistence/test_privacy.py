@@ -12,6 +12,7 @@ from sklearn.linear_model import HuberRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 import sosbands
+from sosbands.core import features
 from sosbands.core.expansions import KernelExpansion
 from sosbands.core.features import Features
 from sosbands.learning import extrapolation, fitted_band
@@ -55,6 +56,7 @@ def few_rows(monkeypatch):
     """A model that keeps some of the rows, as it does if there are many."""
     monkeypatch.setattr(extrapolation, "_NEIGHBOURS", 15)
     monkeypatch.setattr(fitted_band, "_TYPICAL_ROWS", 10)
+    monkeypatch.setattr(features, "_LANDMARKS", 90)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def csv_records(file: TableFile) -> Iterator[tuple[Layout, Iterator[tuple[int, l
         try:
             yield layout, _records(text, layout, file)
         finally:
-            if file.is_stream:
+            if file.is_stream and not text.closed:
                 text.detach()  # standard input stays open
 
 

@@ -46,7 +46,8 @@ def opened(file: TableFile) -> Iterator[io.BufferedReader]:
         try:
             yield stream
         finally:
-            stream.detach()  # standard input stays open
+            if not stream.closed:  # by somebody else, if a reader was left half-way
+                stream.detach()  # standard input stays open
     else:
         with gzip.open(file.path) if file.path.endswith(".gz") else open(file.path, "rb") as raw:
             yield io.BufferedReader(raw, _CHUNK)
