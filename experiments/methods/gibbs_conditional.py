@@ -45,4 +45,5 @@ def fit(
     return Fitted(intervals, mean.predict)
 
 
-METHOD = Method(__name__, "conditional calibration (MAPIE)", fit)
+# Every new row is beside all calibration rows in a problem of its own: 30 s for 2000 and 2000 rows.
+METHOD = Method(__name__, "conditional calibration (MAPIE)", fit, max_rows=5000)
