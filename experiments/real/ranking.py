@@ -15,6 +15,7 @@ import pandas as pd
 
 from experiments.methods import Array, load
 from experiments.real.measure import COLUMNS
+from sosbands.metrics import cluster_count
 
 OURS = "sosbands"
 # Metrics, and whether larger is better.
@@ -29,6 +30,8 @@ METRICS = {
     "fit_seconds": False,
     "predict_seconds": False,
 }
+# Those of clusters: a single one is all rows, where every split calibration does the same.
+CLUSTERED = ("coverage_gap", "rank_gap")
 # Those that may be zero or less have no ratio.
 SIGNED = ("ert",)
 # The sets on which defaults were chosen; the others are reported as they come out.
@@ -76,6 +79,15 @@ def at_level(tables: Tables, level: float) -> Tables:
     return {name: rows for name, rows in found.items() if len(rows)}
 
 
+def telling(tables: Tables, metric: str) -> Tables:
+    """The data sets on which a metric says something of methods: with two clusters or more."""
+    if metric not in CLUSTERED:
+        return tables
+    sizes = {name: int(rows["n"].iloc[0]) for name, rows in tables.items()}
+    tests = {name: n - n // 2 - n // 4 for name, n in sizes.items()}
+    return {name: rows for name, rows in tables.items() if cluster_count(tests[name]) > 1}
+
+
 def summary(tables: Tables, level: float) -> pd.DataFrame:
     """A row for each method: rank (± its standard error) and ratio of each metric.
 
@@ -99,6 +111,9 @@ def standing(
     tables: Tables, metric: str, level: float, methods: Sequence[str]
 ) -> dict[str, dict[str, float]]:
     """Rank, its error and the ratio of each method that has the metric."""
+    tables = telling(tables, metric)
+    if not tables:
+        return {}
     measured = matrix(tables, metric, level)[list(methods)].dropna(how="all")
     having = [m for m in methods if len(measured) and measured[m].notna().all()]
     if not having:  # no set has enough rows for this metric

@@ -248,6 +248,16 @@ def test_a_level_that_some_sets_lack_is_ranked_on_the_others():
     assert list(ranking.at_level(tables, 0.5)) == ["new"]
 
 
+def test_gaps_are_ranked_where_there_are_clusters_to_tell_apart():
+    scores = {("sosbands", 0): 1, ("rlcp", 0): 2}
+    few, many = results_of(scores).assign(n=396), results_of(scores).assign(n=400)  # 99, 100 tests
+    found = ranking.summary({"few": few, "many": many}, 0.9)
+    assert found["coverage_gap_rank"].notna().all()
+    alone = ranking.summary({"few": few}, 0.9)
+    assert alone["coverage_gap_rank"].isna().all()
+    assert alone["interval_score_rank"].notna().all()
+
+
 def test_the_first_place_is_shared_within_one_standard_error():
     frame = pd.DataFrame({"title": list("abcd"), "ranked": [True, True, True, False]})
     frame["ert_rank"], frame["ert_rank_error"] = [1.5, 2.0, 2.5, 1.0], [0.1, 0.5, 0.75, 0.1]
