@@ -7,7 +7,7 @@ Gaussian process takes ÷ the rest. Processor time, one seed, two repeats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from unittest import mock
 
@@ -87,16 +87,8 @@ def wild_output() -> Record:
         "wild": partial(fit, X, wild, SEED, estimator=Ridge()),
         "usual": partial(fit, X, y, SEED, estimator=Ridge()),
     }
-    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
-    return Record(
-        "fit, n = 8000, d = 10, around ridge: with one output of 1e6 ÷ without it",
-        ratio_of_medians(times, "wild", "usual"),
-        "<=",
-        1.5,
-        times=times,
-        seeds=(SEED,),
-        notes=listed(times),
-    )
+    name = "fit, n = 8000, d = 10, around ridge: with one output of 1e6 ÷ without it"
+    return first_by_second(name, 1.5, calls)
 
 
 def by_folds(kind: str) -> Record:
@@ -105,16 +97,7 @@ def by_folds(kind: str) -> Record:
     mean = HistGradientBoostingRegressor(random_state=SEED) if kind == "boosting" else None
     ours = partial(fit, X, y, SEED, estimator=mean)
     calls = {name: partial(ours, calibration=name) for name in ("cv+", "split")}
-    times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
-    return Record(
-        f"CV+, {size(8, 1000)}, {kind} ÷ the split fit",
-        ratio_of_medians(times, "cv+", "split"),
-        "<=",
-        4.0,
-        times=times,
-        seeds=(SEED,),
-        notes=listed(times),
-    )
+    return first_by_second(f"CV+, {size(8, 1000)}, {kind} ÷ the split fit", 4.0, calls)
 
 
 def several_levels(rows: int) -> Record:
@@ -123,16 +106,15 @@ def several_levels(rows: int) -> Record:
     ours = partial(fit, X, y, SEED, estimator=HistGradientBoostingRegressor(random_state=SEED))
     one = KernelBand(training_coverage=0.9, centre_penalty=None)
     calls = {"nested": ours, "one level": partial(ours, band=one)}
+    name = f"nested bands, {size(8, rows)}, boosted mean ÷ one level"
+    return first_by_second(name, 1.8, calls)
+
+
+def first_by_second(name: str, target: float, calls: dict[str, Callable[[], object]]) -> Record:
+    """The time of the first call ÷ that of the second."""
     times = by_name([alternate(REPEATS, timed=processor_seconds, **calls)])
-    return Record(
-        f"nested bands, {size(8, rows)}, boosted mean ÷ one level",
-        ratio_of_medians(times, "nested", "one level"),
-        "<=",
-        1.8,
-        times=times,
-        seeds=(SEED,),
-        notes=listed(times),
-    )
+    ratio = ratio_of_medians(times, *calls)
+    return Record(name, ratio, "<=", target, times=times, seeds=(SEED,), notes=listed(times))
 
 
 def share_of_process() -> Record:
