@@ -130,19 +130,41 @@ def fit_gaussian_process(
     0.3
     """
     X, y, v = _checked(X, y, noise_shape)
-    scale = float(np.abs(y).max()) or 1.0  # with |y| ≤ 1 no unit of y is too small or too large
-    unit, known = _unit(X, lengthscale, isotropic), lengthscale is not None
-    search = LikelihoodSearch((X - X.mean(axis=0)) / unit, y / scale, v, unit, known, spread)
     rng = np.random.default_rng(random_state)
+    unit = _unit(X, lengthscale, isotropic)
+    search = _search(X, y, v, unit, known=lengthscale is not None, spread=spread)
     with one_blas_thread():
         parameters, evidence, used = search.run(n_starts, rng, search_rows)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
     tol = feature_tol if len(X) <= _EXACT_ROWS else max(feature_tol, _UNEXPLAINED * nugget)
-    made = _features(kernel, X, max_rank, tol, rng)
-    weights, left_out, variance = _condition(made.rows, y / scale, v, nugget)
+    made, scale = _features(kernel, X, max_rank, tol, rng), _size(y)
+    weights, left_out, variance = _condition(made.rows, search.y, v, nugget)
     variance, evidence = variance * scale**2, evidence - used * float(np.log(scale))
     rest = made.features, weights * scale, left_out * scale
     return GaussianProcess(kernel, nugget, variance, evidence, *rest)
+
+
+def likely_lengthscales(
+    X: Array, y: Array, *, noise_shape: Array | None, spread: float, random_state: Seed
+) -> Array:
+    """θ of every input by maximum likelihood, from one start, for those who need no mean."""
+    X, y, v = _checked(X, y, noise_shape)
+    unit = _unit(X, None, isotropic=False)
+    search = _search(X, y, v, unit, known=False, spread=spread)
+    with one_blas_thread():
+        parameters, _, _ = search.run(1, np.random.default_rng(random_state), None)
+    return np.asarray(search.kernel(parameters).lengthscale)
+
+
+def _search(
+    X: Array, y: Array, v: Array, unit: Array, *, known: bool, spread: float | None
+) -> LikelihoodSearch:
+    return LikelihoodSearch((X - X.mean(axis=0)) / unit, y / _size(y), v, unit, known, spread)
+
+
+def _size(y: Array) -> float:
+    """The largest |y|: in its units no output is too small or too large."""
+    return float(np.abs(y).max()) or 1.0
 
 
 def _features(

@@ -12,7 +12,7 @@ from sosbands.core.nested import NestedSolution, solve_nested
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solver
 from sosbands.learning.folds import renumbered
-from sosbands.learning.gaussian_process import GaussianProcess, fit_gaussian_process
+from sosbands.learning.gaussian_process import GaussianProcess, likely_lengthscales
 from sosbands.learning.likelihood_search import plain
 from sosbands.learning.plan import Rules
 from sosbands.learning.standardize import Affine
@@ -149,12 +149,10 @@ class ScaleRows:
         most = self.rules.shape_rows()
         rows = self.sample(most if search_rows is None else min(most, search_rows // 2), rng)
         sizes = np.sqrt(np.abs(rows.residuals))
-        process = fit_gaussian_process(
+        return likely_lengthscales(
             rows.Z,
             sizes - sizes.mean(),
-            n_starts=1,
             spread=_SPREAD,
             noise_shape=None if rows.row_weights is None else 1 / rows.row_weights,
             random_state=int(rng.integers(2**31)),
         )
-        return np.asarray(process.kernel.lengthscale)

@@ -43,7 +43,7 @@ _FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
 # Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
 # have started with too many rows at C can take ten times as long to undo.
 _COARSE_TOL = 0.003
-_ELSEWHERE = 30.0  # how much further up the path a solution of another problem is taken up
+_ELSEWHERE = 3.0  # how much further up the path a solution of another problem is taken up
 # Bands inside that have less than this share of their mean width somewhere say little of the next
 # (one output of a million among 5600: 65 steps instead of 17).
 _VANISHING = 0.02
@@ -118,10 +118,14 @@ class Newton(Solver):
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
-        gap, tol, stalls, joined = np.inf, _FIRST_TOL, 0, 1
+        gap, stalls, joined = np.inf, 0, 1
+        # Twice the tolerance: the first aim is the tolerance itself.
+        tol = 2 * self.tol if working.complete else max(_FIRST_TOL, self.tol)
         while stalls <= _PATIENCE:
+            # A margin only once the tolerance itself was not enough.
+            least = self.tol if tol > self.tol else 0.3 * self.tol
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
-            tol = max(0.3 * self.tol, min(tol, 0.1 * gap) if joined else 0.0)
+            tol = max(least, min(tol, 0.1 * gap) if joined and not working.complete else 0.0)
             with clock.phase("newton"):
                 # A tenth of the tolerance may go into keeping θ off 0.
                 least_theta = 0.1 * tol * floor / units.bound

@@ -32,13 +32,17 @@ _OFF_BOUNDS = 2e-3
 
 @dataclass
 class WorkingSet:
-    """Rows, their multipliers (stacked over the sides), θ and μ, in the units of the solver."""
+    """Rows, their multipliers (stacked over the sides), θ and μ, in the units of the solver.
+
+    It is complete if every row that may carry a multiplier moves.
+    """
 
     units: Normalised
     rows: RowRoles
     gamma: Array
     theta: float
     mu: float
+    complete: bool = False
     returns: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -67,7 +71,7 @@ class WorkingSet:
         mu = float(np.mean(gamma * np.maximum(np.abs(state.surplus), 0.01 * peak)))
         if np.isfinite(units.upper):
             mu *= _CLOSER
-        return cls(units, rows, gamma, theta, mu)
+        return cls(units, rows, gamma, theta, mu, complete=True)
 
     @classmethod
     def all_rows_from(cls, units: Normalised, start: Solution) -> WorkingSet:
@@ -82,7 +86,8 @@ class WorkingSet:
         gamma = np.clip(shares, _OFF_BOUNDS, 1 - _OFF_BOUNDS) * units.upper
         rows = RowRoles(free, (np.arange(0),) * len(free))
         theta = max(units.own_theta(start.theta), 1e-12)
-        return cls(units, rows, gamma, theta, 1e-12 * zero_level(units.problem) / units.value)
+        mu = 1e-12 * zero_level(units.problem) / units.value
+        return cls(units, rows, gamma, theta, mu, complete=True)
 
     @classmethod
     def from_coarse(
