@@ -16,7 +16,7 @@ from sosbands.learning import stacking
 from sosbands.learning.folds import renumbered
 from sosbands.learning.stacking import stacking_weights
 
-NAMES = ["kernel mean", "boosted trees", "extra trees", "ridge"]
+NAMES = ["kernel mean", "kernel mean of ranks", "boosted trees", "extra trees", "ridge"]
 CHEAP = KernelBand(symmetric=True, lengthscale=1.0, width_weight=10.0)
 
 
@@ -39,10 +39,13 @@ def quick(monkeypatch):
     return bases
 
 
-@pytest.mark.parametrize(("rows", "trees"), [(499, 100), (500, 300)])
-def test_many_rows_have_more_and_smaller_trees(rows, trees):
+@pytest.mark.parametrize(
+    ("rows", "trees", "leaves"),
+    [(499, 100, 31), (500, 600, 15), (6000, 600, 30), (20_000, 600, 63)],
+)
+def test_many_rows_have_more_and_smaller_trees_that_grow_with_their_number(rows, trees, leaves):
     model = stacking._BASES["boosted trees"].make(rows, 0, None)
-    assert (model.max_iter, model.max_leaf_nodes) == (trees, 31 if trees == 100 else 15)
+    assert (model.max_iter, model.max_leaf_nodes) == (trees, leaves)
 
 
 def wave(n=60, seed=0, noise=0.5):
@@ -163,8 +166,9 @@ def test_the_prediction_is_the_weighted_sum_of_those_of_the_regressors(quick):
     assert list(mean.estimators_) == positive
     assert len(positive) > 1
     Z = mean.units_(X)
+    seen = {"numbers": Z, "ranks": mean.ranks_(Z), "codes": X}
     parts = [
-        mean.weights_[name] * mean.estimators_[name].predict(X if "trees" in name else Z)
+        mean.weights_[name] * mean.estimators_[name].predict(seen[quick[name].sees])
         for name in positive
     ]
     assert_allclose(mean.predict(X), np.sum(parts, axis=0), rtol=1e-12)
@@ -227,6 +231,23 @@ def test_a_regressor_for_which_there_are_too_many_rows_is_left_out(quick, monkey
     assert list(mean.weights_) == [name for name in NAMES if name != left_out]
     assert_allclose(sum(mean.weights_.values()), 1)
     assert left_out in StackedMean(random_state=0).fit(X[1:], y[1:]).weights_
+
+
+def test_without_ranks_none_are_made_to_predict(quick):
+    X, y = wave()
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert "kernel mean of ranks" not in mean.estimators_
+    expected = mean.predict(X)
+    del mean.ranks_  # as in files of earlier versions
+    assert_array_equal(mean.predict(X), expected)
+
+
+def test_inputs_of_different_sizes_are_compared_by_ranks(quick):
+    rng = np.random.default_rng(0)
+    X = 10 ** rng.uniform(-3, 3, size=(150, 2))
+    y = np.sin(np.log(X[:, 0])) + np.log10(X[:, 1]) + 0.1 * rng.normal(size=150)
+    weights = StackedMean(random_state=0).fit(X, y).weights_
+    assert max(weights, key=weights.get) == "kernel mean of ranks"
 
 
 # Inside a band
