@@ -12,7 +12,7 @@ from sosbands.types import Array
 _MOST_VALUES = 500
 # What two numbers differ by that are far enough apart to be two, in standard deviations: ties stay
 # ties if rounding moves one of them.
-_STEP = 1e-3
+_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)

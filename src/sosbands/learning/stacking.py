@@ -63,12 +63,14 @@ class _Base:
         (rows, seed, which codes are mere names) ↦ the regressor.
     sees : {"codes", "numbers", "ranks"}
         `TableEncoder.codes`, NaN among them, finite numbers, or their ranks.
-    most_rows : float
-        It is left out if there are more: it would take longer than all others together.
+    least_rows, most_rows : float
+        It is left out if there are fewer, who cannot tell what it is worth, or more: it would take
+        longer than all others together.
     """
 
     make: Callable[[int, int, Any], Any]
     sees: str
+    least_rows: float = 0
     most_rows: float = np.inf
 
 
@@ -97,11 +99,12 @@ def _ridge(n: int, seed: int, names: Any) -> Any:
     return RidgeCV(np.logspace(-3, 3, 7))
 
 
-# Ranks: root mean square errors of the average fall by 17 % ± 2 (airfoil, seeds 0–2), 11 % (yacht),
-# 2 % (concrete, seeds 0–3) and .4 % (california).
+# Ranks: root mean square errors of the average fall by 17 % ± 2 (airfoil, seeds 0–2), 2 %
+# (concrete, seeds 0–3) and .4 % (california). With fewer rows than 500 intervals at .9 scored
+# worse: yacht by 13 %, mcycle by 5 %, seeds 0–7.
 _BASES = {
     "kernel mean": _Base(_kernel, sees="numbers", most_rows=50_000),
-    "kernel mean of ranks": _Base(_kernel, sees="ranks", most_rows=20_000),
+    "kernel mean of ranks": _Base(_kernel, sees="ranks", least_rows=_MANY_ROWS, most_rows=20_000),
     "boosted trees": _Base(_boosting, sees="codes"),
     "extra trees": _Base(_extra_trees, sees="codes", most_rows=20_000),
     "ridge": _Base(_ridge, sees="numbers"),
@@ -116,8 +119,9 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     A kernel mean, another one of the ranks of the inputs, boosted trees, extra trees and a ridge,
     each fitted once to all rows and once without each fold. The average predicts the rows of the
     folds best, in weights that are not negative and add up to one; a few wild rows do not decide.
-    Nothing is nested: K folds take K + 1 fits of each regressor. Beyond 20 000 rows there are
-    neither ranks nor extra trees, and beyond 50 000 no kernel mean.
+    Nothing is nested: K folds take K + 1 fits of each regressor. There are no ranks of
+    fewer than 500 rows; beyond 20 000 rows there are neither ranks nor extra trees, and beyond
+    50 000 no kernel mean.
 
     Any table will do: kernel mean and ridge see what a `TableEncoder` makes of it, trees its codes
     and missing values.
@@ -140,7 +144,8 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     encoder_ : TableEncoder
     units_ : VaryingInputs
         In which kernel mean and ridge see what the encoder makes.
-    ranks_ : InputRanks
+    ranks_ : InputRanks or None
+        If one of the estimators sees ranks.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -205,12 +210,14 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # In an order of their own, so that nothing depends on that of the table.
         order = row_order(Z, y, np.full(n, np.nan), fold_numbers(folds, n), weights)
         told = FitParameters.of_weights(None if weights is None else weights[order])
-        self.ranks_ = InputRanks.of(Z)
-        seen = {"codes": T[order], "numbers": Z[order], "ranks": self.ranks_(Z[order])}
+        ranks = InputRanks.of(Z)
+        seen = {"codes": T[order], "numbers": Z[order], "ranks": ranks(Z)[order]}
         rows = _Rows(seen, y[order], renumbered(folds, order, n), told)
         names = self.encoder_.categorical_ & (np.nanmax(T, axis=0, initial=0) < _MOST_NAMES)
         models = {
-            name: base.make(n, seed, names) for name, base in _BASES.items() if n <= base.most_rows
+            name: base.make(n, seed, names)
+            for name, base in _BASES.items()
+            if base.least_rows <= n <= base.most_rows
         }
         P, fitted = rows.cross_fitted(models, self.n_jobs, progress)
         known = np.all(np.isfinite(P), axis=1)
@@ -218,6 +225,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         shares = stacking_weights(P[known], rows.y[known], counts)
         self.weights_ = dict(zip(models, shares.tolist(), strict=True))
         self.estimators_ = {name: fitted[name] for name in models if self.weights_[name] > 0}
+        self.ranks_ = ranks if self._ranked else None
         average = np.empty(n)
         average[order] = P @ shares
         return average, self.encoder_.encoded(X)._replace(B=B)
@@ -228,11 +236,16 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = new_rows(self, X)
         Z, T = self.units_(self.encoder_.encoded(X).B), self.encoder_.codes(X)
         seen, total = {"codes": T, "numbers": Z}, np.zeros(len(Z))
-        if any(_BASES[name].sees == "ranks" for name in self.estimators_):
-            seen["ranks"] = self.ranks_(Z)
+        if self._ranked:
+            ranks: Any = self.ranks_
+            seen["ranks"] = ranks(Z)
         for name, model in self.estimators_.items():
             total += self.weights_[name] * model.predict(seen[_BASES[name].sees])
         return total
+
+    @property
+    def _ranked(self) -> bool:
+        return any(_BASES[name].sees == "ranks" for name in self.estimators_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
