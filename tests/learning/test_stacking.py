@@ -239,7 +239,7 @@ def skewed(n):
     return X, np.sin(np.log(X[:, 0])) + np.log10(X[:, 1]) + 0.1 * rng.normal(size=n)
 
 
-def test_many_rows_have_a_kernel_mean_of_ranks(quick):
+def test_many_rows_have_a_kernel_mean_of_ranks(quick, tmp_path):
     X, y = skewed(500)
     mean = StackedMean(random_state=0).fit(X, y)
     assert max(mean.weights_, key=mean.weights_.get) == "kernel mean of ranks"
@@ -251,6 +251,8 @@ def test_many_rows_have_a_kernel_mean_of_ranks(quick):
         for name, model in mean.estimators_.items()
     )
     assert_allclose(mean.predict(X), total, rtol=1e-12)
+    save(mean, tmp_path / "m.skops")
+    assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
 
 
 def test_few_rows_have_none(quick):
