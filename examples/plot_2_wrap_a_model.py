@@ -52,7 +52,7 @@ for name, ends in found.items():
     )
 
 # %%
-# Without a model: the default finds the average of four regressors that predicts best.
+# Without a model: the default finds the average of several regressors that predicts best.
 
 average = BandRegressor(random_state=0).fit(X, y)
 ends = average.predict_interval(X_new, 0.9)

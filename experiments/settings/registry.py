@@ -77,7 +77,10 @@ _DECLARED = (
         '`estimator="auto"`',
         [Variant("boosted trees alone", AUTO, mean=MODEL, cost=0.5)],
         [Variant("the kernel mean alone", AUTO, mean=KERNEL, cost=0.5)],
-        *map(without_base, ("kernel mean", "boosted trees", "extra trees", "ridge")),
+        *map(
+            without_base,
+            ("kernel mean", "kernel mean of ranks", "boosted trees", "extra trees", "ridge"),
+        ),
         constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
         constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),

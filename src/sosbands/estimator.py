@@ -48,7 +48,7 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
     Parameters
     ----------
     estimator : "auto", regressor or None
-        The model to put intervals around. "auto": a `StackedMean()` of kernel mean, boosted trees,
+        The model to put intervals around. "auto": a `StackedMean()` of kernel means, boosted trees,
         extra trees and ridge. None: the kernel mean alone, `KernelMean()`. Any scikit-learn
         regressor or pipeline: it is cross-fitted, its out-of-fold residuals train the band, then it
         is fitted on all pre-training rows. A model trained elsewhere: ``FrozenEstimator(model)``;

@@ -39,10 +39,13 @@ def quick(monkeypatch):
     return bases
 
 
-@pytest.mark.parametrize(("rows", "trees"), [(499, 100), (500, 300)])
-def test_many_rows_have_more_and_smaller_trees(rows, trees):
+@pytest.mark.parametrize(
+    ("rows", "trees", "leaves"),
+    [(499, 100, 31), (500, 600, 15), (6000, 600, 30), (20_000, 600, 63)],
+)
+def test_many_rows_have_more_and_smaller_trees_that_grow_with_their_number(rows, trees, leaves):
     model = stacking._BASES["boosted trees"].make(rows, 0, None)
-    assert (model.max_iter, model.max_leaf_nodes) == (trees, 31 if trees == 100 else 15)
+    assert (model.max_iter, model.max_leaf_nodes) == (trees, leaves)
 
 
 def wave(n=60, seed=0, noise=0.5):
@@ -227,6 +230,38 @@ def test_a_regressor_for_which_there_are_too_many_rows_is_left_out(quick, monkey
     assert list(mean.weights_) == [name for name in NAMES if name != left_out]
     assert_allclose(sum(mean.weights_.values()), 1)
     assert left_out in StackedMean(random_state=0).fit(X[1:], y[1:]).weights_
+
+
+def skewed(n):
+    """Inputs of different sizes, whose ranks say more than they do."""
+    rng = np.random.default_rng(0)
+    X = 10 ** rng.uniform(-3, 3, size=(n, 2))
+    return X, np.sin(np.log(X[:, 0])) + np.log10(X[:, 1]) + 0.1 * rng.normal(size=n)
+
+
+def test_many_rows_have_a_kernel_mean_of_ranks(quick, tmp_path):
+    X, y = skewed(500)
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert max(mean.weights_, key=mean.weights_.get) == "kernel mean of ranks"
+    seen = mean.ranks_(mean.units_(X))
+    assert_allclose(np.sort(seen[:, 0]), np.arange(0.5, 500) / 500, atol=0.03)
+    parts = {"numbers": mean.units_(X), "ranks": seen, "codes": X}
+    total = sum(
+        mean.weights_[name] * model.predict(parts[quick[name].sees])
+        for name, model in mean.estimators_.items()
+    )
+    assert_allclose(mean.predict(X), total, rtol=1e-12)
+    save(mean, tmp_path / "m.skops")
+    assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
+
+
+def test_few_rows_have_none(quick):
+    X, y = skewed(499)
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert list(mean.weights_) == NAMES
+    assert mean.ranks_ is None
+    del mean.ranks_  # as in files of earlier versions
+    assert mean.predict(X).shape == (499,)
 
 
 # Inside a band

@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from sklearn.tree import DecisionTreeRegressor
 
 import sosbands
+from sosbands.learning.input_ranks import InputRanks
 from sosbands.persistence import ModelFileError, archive, describe
 from tests.regressors import regressor
 
@@ -703,6 +704,15 @@ def test_what_was_saved_is_checked_as_when_it_was_made(tmp_path):
     spoil(parts.schema)
     with pytest.raises(ModelFileError, match="offset must be finite and >= 0, got -1"):
         sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize("values", [[[2.0, 1.0]], [[0.0, np.nan]], np.empty((1, 0)), [0.0]])
+def test_ranks_are_counted_among_numbers_in_order(values, tmp_path):
+    mean = sosbands.StackedMean(random_state=0).fit(X, y)
+    mean.ranks_ = InputRanks(np.asarray(values))
+    sosbands.save(mean, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="numbers to rank by"):
+        sosbands.load(tmp_path / "m.skops")
 
 
 @pytest.mark.slow

@@ -35,6 +35,13 @@ def varying_inputs(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes)
 
 
+def input_ranks(kind: type, attributes: Attributes) -> Any:
+    """Numbers of every column, in order."""
+    values = _finite(attributes.get("values"), "numbers to rank by", ndim=2)
+    check(values.size and np.all(np.diff(values, axis=1) >= 0), "numbers to rank by in no order")
+    return kind(**attributes)
+
+
 def difficulty(kind: type, attributes: Attributes) -> Any:
     """A guess, and the order in which it sees the columns."""
     columns = numbers(attributes.get("columns"), "an order of columns", ndim=1, kinds="iu")

@@ -30,6 +30,7 @@ from sosbands.learning.encoding import BandInputs, TableEncoder
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.gaussian_process import GaussianProcess
+from sosbands.learning.input_ranks import InputRanks
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.levels import LevelEncoding, LevelMeans
@@ -85,6 +86,7 @@ _CHECKED = (
     Kind(Affine, band_parts.affine, _NOTHING),
     Kind(DateEncoding, table_parts.date_encoding, _NOTHING),
     Kind(Difficulty, band_parts.difficulty, _NOTHING),
+    Kind(InputRanks, band_parts.input_ranks, _NOTHING),
     Kind(LevelEncoding, table_parts.level_encoding, _NOTHING),
     Kind(LevelMeans, table_parts.level_means, _NOTHING),
     Kind(NeighbourMean, band_parts.neighbour_mean, frozenset({"rows_", "means_"})),
