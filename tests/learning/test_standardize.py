@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sosbands.learning.standardize import Affine, VaryingInputs
+from sosbands.learning.standardize import Affine, EvenUnits, VaryingInputs
 
 
 def rows(n=40, d=2):
@@ -62,3 +62,34 @@ def test_of_a_parameter_the_entries_of_columns_that_vary_count():
     assert seen.entries("lengthscale", "hsic", 3) == "hsic"
     with pytest.raises(ValueError, match="lengthscale has 2 entries for 3 inputs: give one number"):
         seen.entries("lengthscale", [1.0, 2.0], 3)
+
+
+def test_even_units_are_halfway_between_values_and_ranks():
+    rng = np.random.default_rng(0)
+    Z = Affine.of(raw := np.column_stack([np.exp(rng.normal(size=50)), np.arange(50) // 7]))(raw)
+    units = EvenUnits.of(Z)
+    below, same = Z[:, None] > Z, Z[:, None] == Z
+    ranks = np.mean(below + 0.5 * same, axis=1)  # one row at a time
+    assert_allclose(units(Z), 0.5 * (Z + np.sqrt(12) * ranks))
+
+
+def test_even_units_go_on_between_and_beyond_the_rows():
+    units = EvenUnits.of(np.array([[0.0], [1.0], [3.0]]))
+    ends = np.sqrt(12) * np.array([1 / 6, 2 / 6, 4 / 6, 5 / 6, 5 / 6])
+    Z = np.array([-1.0, 0.5, 2.0, 3.0, 5.0])
+    assert_allclose(units(Z[:, None])[:, 0], 0.5 * (Z + ends))
+    assert_allclose(EvenUnits.of(np.zeros((4, 1)))(np.zeros((1, 1))), 0.25 * np.sqrt(12))
+
+
+def test_even_units_know_some_values_of_many_rows():
+    Z = np.random.default_rng(0).normal(size=(5000, 1))
+    units = EvenUnits.of(Z)
+    assert units.knots[0].shape == (2, 101)
+    ranks = (np.argsort(np.argsort(Z[:, 0])) + 0.5) / 5000
+    assert_allclose(units(Z)[:, 0], 0.5 * (Z[:, 0] + np.sqrt(12) * ranks), atol=0.01)
+
+
+def test_even_units_take_values_that_rounding_splits_for_one():
+    z = np.repeat([0.0, 0.3, 1.0], 10)[:, None]
+    split = z * np.where(np.arange(30) % 2, 1, 1 + 4e-16)[:, None]
+    assert_allclose(EvenUnits.of(split)(split), EvenUnits.of(z)(z), rtol=1e-12)

@@ -718,3 +718,27 @@ def test_changed_files_do_no_harm(tmp_path):
 def test_the_fixture_of_version_2_is_small():
     for path in (Path(__file__).parent / "data").glob("*.skops"):
         assert path.stat().st_size < 150_000
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "reason"),
+    [
+        ("weight", "1.5", "a weight must be a share"),
+        ("weight", '"all"', "a weight must be a share"),
+        ("kernel_mean", "0.5", "needs a kernel mean"),
+        ("knots", np.array([[0.0, 0.0], [0.1, 0.2]]), "values must ascend"),
+        ("knots", np.array([[0.0, np.nan], [0.1, 0.2]]), "must be finite"),
+        ("knots", np.array([[0.0, 1.0]]), "needs a rank"),
+        ("knots", np.zeros((2, 0)), "needs a rank"),
+    ],
+)
+def test_a_blend_is_an_average_of_two_means(part, value, reason, tmp_path):
+    parts = Parts(regressor(Ridge(), lengthscale=1.0, random_state=0).fit(X, np.sin(y)), tmp_path)
+    blend = parts.attributes["band_"]["content"]["content"]["blend"]["content"]["content"]
+    if part == "knots":
+        units = blend["units"]["content"]["content"]["knots"]["content"]
+        parts.arrays[units[0]["file"]] = npy(value)
+    else:
+        blend[part] = {**text("x"), "content": value}
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())

@@ -15,17 +15,14 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.core.nested import NestedSolution
 from sosbands.core.threads import few_threads
+from sosbands.learning.blend import Blend, blended
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
-from sosbands.learning.folds import (
-    band_sample,
-    cross_fitting_folds,
-    renumbered,
-)
+from sosbands.learning.folds import band_sample, cross_fitting_folds, renumbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.leftover import Leftover
@@ -172,7 +169,9 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, told, mean=mean)
+            exchangeable = groups is None and isinstance(self.cv, Integral)
+            rows = self._prepared(X, y, folds, told, mean=mean, exchangeable=exchangeable)
+            rows, blend = self._blended(rows, consensus, exchangeable=exchangeable)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -188,6 +187,7 @@ class BandLearner:
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
+            blend=blend,
             scale_inputs=sees,
             functions=solution.functions,
             joint=self.rules.joint,
@@ -205,18 +205,16 @@ class BandLearner:
         self,
         X: Any,
         y: Array,
-        groups: Indices | None,
         folds: Folds,
         told: FitParameters,
         *,
         mean: OutOfSample | None,
+        exchangeable: bool,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
-        exchangeable = groups is None and isinstance(self.cv, Integral)
-        weights = told.weights
-        return self._with_kernel_mean(X, y, folds, weights, exchangeable=exchangeable)
+        return self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
 
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
@@ -241,13 +239,7 @@ class BandLearner:
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self,
-        X: Any,
-        y: Array,
-        folds: Folds,
-        weights: Array | None,
-        *,
-        exchangeable: bool,
+        self, X: Any, y: Array, folds: Folds, weights: Array | None, *, exchangeable: bool
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
@@ -269,6 +261,20 @@ class BandLearner:
             self.progress.step()
         kept = np.isin(order, self._sample(len(y)))
         return replace(rows, mean=mean).take(np.flatnonzero(kept))
+
+    def _blended(
+        self, rows: PreparedRows, consensus: Consensus | None, *, exchangeable: bool
+    ) -> tuple[PreparedRows, Blend | None]:
+        """A kernel mean beside a given one; stacked and kernel means have one already."""
+        if self._stacked or not self.rules.blends(n := len(rows.y)):
+            return rows, None
+        known = "likelihood" if consensus is None else consensus.blend(rows.inputs)
+        limits = self.rules.blend_limits(n, self.search_rows)
+        model = KernelMean(lengthscale=known, random_state=self.seed)
+        with self.progress.phase("centre", 1):
+            made = blended(rows, model, exchangeable=exchangeable, **limits)
+            self.progress.step()
+        return made
 
     def _sample(self, n: int) -> Indices:
         """The rows that the band is learned from; a joint mean is learned from all."""

@@ -11,6 +11,8 @@ from sosbands.types import Array, Indices
 
 # Columns that vary by a smaller share of their size are constant but for rounding: 0.1 + 0.2, 0.3.
 _ROUNDING = 10 * float(np.finfo(np.float64).eps)
+# Values that even units know of each column, and the distance below which two of them are one.
+_KNOTS, _SAME = 100, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +91,38 @@ class VaryingInputs:
                 "number, or one per input"
             )
         return np.asarray(values, dtype=np.float64)[self.columns]
+
+
+@dataclass(frozen=True, eq=False)
+class EvenUnits:
+    """Columns of standardised inputs, each halfway between its value and its rank.
+
+    Most rows of a skewed column are near each other, where one lengthscale for the whole of it sees
+    no difference; their ranks are evenly apart. Values still count, between and beyond those known.
+
+    Attributes
+    ----------
+    knots : tuple of arrays of shape (2, k)
+        For each column some of its values, ascending, and the shares of the rows below them.
+    """
+
+    knots: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, Z: Array) -> EvenUnits:
+        """From training rows; of equal values one half are below."""
+        return cls(tuple(map(_ranks, Z.T)))
+
+    def __call__(self, Z: Array) -> Array:
+        """The same columns; evenly spread ranks have variance one."""
+        shares = [np.interp(z, *knots) for z, knots in zip(Z.T, self.knots, strict=True)]
+        return np.asarray(0.5 * (Z + np.sqrt(12) * np.column_stack(shares)))
+
+
+def _ranks(z: Array) -> Array:
+    """Some values of a column, and the share of it below each."""
+    z = np.sort(z)
+    values = z[np.round(np.linspace(0, len(z) - 1, _KNOTS + 1)).astype(np.intp)]
+    values = values[np.diff(values, prepend=-np.inf) > 2 * _SAME]
+    below = np.searchsorted(z, values - _SAME) + np.searchsorted(z, values + _SAME, side="right")
+    return np.stack([values, below / (2 * len(z))])

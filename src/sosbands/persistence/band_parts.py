@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sosbands.core.solvers import Status
+from sosbands.learning.kernel_mean import KernelMean
 from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
 
 
@@ -32,6 +33,25 @@ def varying_inputs(kind: type, attributes: Attributes) -> Any:
     columns = numbers(attributes.get("columns"), "numbers of columns", ndim=1, kinds="iu")
     check(len(columns) and np.all(columns >= 0), "columns need numbers from 0 on")
     check(attributes["units"].scale.shape == columns.shape, "every column needs a unit")
+    return kind(**attributes)
+
+
+def even_units(kind: type, attributes: Attributes) -> Any:
+    """Some values of each column, and the shares of rows below them."""
+    knots: Any = attributes.get("knots")
+    check(isinstance(knots, tuple) and knots, "even units need columns")
+    for column in knots:
+        known = _finite(column, "values and their ranks", ndim=2)
+        check(len(known) == 2 and known.size, "every value needs a rank")
+        check(np.all(known[0, 1:] > known[0, :-1]), "values must ascend")
+    return kind(**attributes)
+
+
+def blend(kind: type, attributes: Attributes) -> Any:
+    """A fitted kernel mean, which checks its columns when it predicts, and its share."""
+    weight = attributes.get("weight")
+    check(isinstance(attributes.get("kernel_mean"), KernelMean), "a blend needs a kernel mean")
+    check(isinstance(weight, float) and 0 < weight <= 1, "a weight must be a share")
     return kind(**attributes)
 
 

@@ -24,6 +24,7 @@ from sosbands.core.features import Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
+from sosbands.learning.blend import Blend
 from sosbands.learning.columns import LeftOut
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.encoding import BandInputs, TableEncoder
@@ -39,7 +40,7 @@ from sosbands.learning.quantities import DateEncoding, NumberEncoding
 from sosbands.learning.scale_inputs import LevelSizes, ScaleInputs
 from sosbands.learning.search import Trial, Tuning
 from sosbands.learning.stacking import StackedMean
-from sosbands.learning.standardize import Affine, VaryingInputs
+from sosbands.learning.standardize import Affine, EvenUnits, VaryingInputs
 from sosbands.persistence import band_parts, boosters, kinds, table_parts, trees
 from sosbands.persistence.kinds import COLUMNS, Kind, Maker, plain
 
@@ -83,8 +84,10 @@ _NOTHING: frozenset[str] = frozenset()
 
 _CHECKED = (
     Kind(Affine, band_parts.affine, _NOTHING),
+    Kind(Blend, band_parts.blend, _NOTHING),
     Kind(DateEncoding, table_parts.date_encoding, _NOTHING),
     Kind(Difficulty, band_parts.difficulty, _NOTHING),
+    Kind(EvenUnits, band_parts.even_units, _NOTHING),
     Kind(LevelEncoding, table_parts.level_encoding, _NOTHING),
     Kind(LevelMeans, table_parts.level_means, _NOTHING),
     Kind(NeighbourMean, band_parts.neighbour_mean, frozenset({"rows_", "means_"})),

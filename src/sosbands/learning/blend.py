@@ -1,0 +1,64 @@
+"""What bands around a given model go around: its prediction, averaged with a kernel mean of y.
+
+On few rows no single model is the best everywhere, and what a model leaves of a smooth y is hardly
+smooth itself: a second model of y says more than one of the residuals. Both are weighed by how well
+they predict rows that they did not see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sosbands.learning.kernel_mean import KernelMean
+from sosbands.learning.prepared_rows import PreparedRows
+from sosbands.learning.stacking import stacking_weights
+from sosbands.learning.standardize import EvenUnits
+from sosbands.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """c = (1 − w) m + w k, with the prediction m of a given model and a kernel mean k of y.
+
+    Attributes
+    ----------
+    kernel_mean : KernelMean
+        k, of the inputs in even units.
+    units : EvenUnits
+    weight : float
+        w, in (0, 1].
+    """
+
+    kernel_mean: KernelMean
+    units: EvenUnits
+    weight: float
+
+    def __call__(self, prediction: Array, Z: Array) -> Array:
+        """c at rows with these predictions and these inputs, as `VaryingInputs` has them."""
+        other = self.kernel_mean.predict(self.units(Z))
+        return np.asarray((1 - self.weight) * prediction + self.weight * other)
+
+
+def blended(
+    rows: PreparedRows, model: KernelMean, *, exchangeable: bool, **limits: int
+) -> tuple[PreparedRows, Blend | None]:
+    """Rows with what a blend predicts for them in place of the mean, and the blend, if it helps.
+
+    The kernel mean is fitted, within `Rules.blend_limits`. Rows that are not `exchangeable` are
+    predicted without their folds.
+    """
+    Z, y, weights = rows.inputs(rows.B), rows.y, rows.weights
+    units = EvenUnits.of(Z)
+    model.fit_by(units(Z), y, weights, **limits)
+    folds = None if exchangeable else rows.folds
+    held_out = model.held_out(units(Z), y, folds, weights, max_rank=limits["max_rank"])
+    P = np.column_stack([rows.mean.predictions, held_out])
+    known = np.all(np.isfinite(P), axis=1)
+    counts = None if weights is None else weights[known]
+    share = float(stacking_weights(P[known], y[known], counts)[1])
+    if share == 0:
+        return rows, None
+    mean = replace(rows.mean, predictions=(1 - share) * P[:, 0] + share * held_out)
+    return replace(rows, mean=mean), Blend(model, units, share)
