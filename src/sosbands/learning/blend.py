@@ -17,6 +17,9 @@ from sosbands.learning.stacking import stacking_weights
 from sosbands.learning.standardize import EvenUnits
 from sosbands.types import Array
 
+# A smaller weight of the kernel mean is none: it changes no digit that counts.
+_LEAST_SHARE = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Blend:
@@ -58,7 +61,7 @@ def blended(
     known = np.all(np.isfinite(P), axis=1)
     counts = None if weights is None else weights[known]
     share = float(stacking_weights(P[known], y[known], counts)[1])
-    if share == 0:
+    if share < _LEAST_SHARE:
         return rows, None
     mean = replace(rows.mean, predictions=(1 - share) * P[:, 0] + share * held_out)
     return replace(rows, mean=mean), Blend(model, units, share)

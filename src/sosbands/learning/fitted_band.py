@@ -35,8 +35,6 @@ class FittedBand:
         X ↦ B, the numbers that the band sees.
     mean_model : Mean
         The mean, unless that is learned jointly, and the prediction that the scale may see.
-    blend : Blend or None
-        What takes the place of the mean in the intervals, and of the prediction in the scale.
     scale_inputs : ScaleInputs
         What the scale sees of a row.
     functions : BandFunctions
@@ -58,6 +56,8 @@ class FittedBand:
         How much wider the distance from the pre-training rows makes the band.
     shift_power : float
         How much the calibrating shift of a two-sided band follows its width.
+    blend : Blend or None
+        What takes the place of the mean in the intervals, and of the prediction in the scale.
 
     Examples
     --------
@@ -71,7 +71,6 @@ class FittedBand:
 
     encoding: BandInputs
     mean_model: Mean
-    blend: Blend | None
     scale_inputs: ScaleInputs
     functions: BandFunctions
     joint: bool
@@ -82,6 +81,7 @@ class FittedBand:
     inputs: VaryingInputs
     caution: float
     shift_power: float
+    blend: Blend | None = None
 
     @property
     def symmetric(self) -> bool:

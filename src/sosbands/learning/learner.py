@@ -169,9 +169,8 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            exchangeable = groups is None and isinstance(self.cv, Integral)
-            rows = self._prepared(X, y, folds, told, mean=mean, exchangeable=exchangeable)
-            rows, blend = self._blended(rows, consensus, exchangeable=exchangeable)
+            rows = self._prepared(X, y, groups, folds, told, mean=mean)
+            rows, blend = self._blended(rows, len(y), groups, consensus)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -187,7 +186,6 @@ class BandLearner:
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
-            blend=blend,
             scale_inputs=sees,
             functions=solution.functions,
             joint=self.rules.joint,
@@ -198,6 +196,7 @@ class BandLearner:
             inputs=rows.inputs,
             caution=self.rules.caution(len(sees.inputs.columns)),
             shift_power=self.rules.shift_power(len(rows.y)),
+            blend=blend,
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
@@ -205,16 +204,19 @@ class BandLearner:
         self,
         X: Any,
         y: Array,
+        groups: Indices | None,
         folds: Folds,
         told: FitParameters,
         *,
         mean: OutOfSample | None,
-        exchangeable: bool,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
-        return self._with_kernel_mean(X, y, folds, told.weights, exchangeable=exchangeable)
+        return self._with_kernel_mean(X, y, groups, folds, told.weights)
+
+    def _exchangeable(self, groups: Indices | None) -> bool:
+        return groups is None and isinstance(self.cv, Integral)
 
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
@@ -239,7 +241,7 @@ class BandLearner:
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self, X: Any, y: Array, folds: Folds, weights: Array | None, *, exchangeable: bool
+        self, X: Any, y: Array, groups: Indices | None, folds: Folds, weights: Array | None
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
@@ -253,7 +255,7 @@ class BandLearner:
                 self.estimator,
                 rows.B,
                 rows.y,
-                folds=None if exchangeable else rows.folds,
+                folds=None if self._exchangeable(groups) else rows.folds,
                 seed=self.seed,
                 weights=rows.weights,
                 search_rows=self.search_rows,
@@ -263,16 +265,16 @@ class BandLearner:
         return replace(rows, mean=mean).take(np.flatnonzero(kept))
 
     def _blended(
-        self, rows: PreparedRows, consensus: Consensus | None, *, exchangeable: bool
+        self, rows: PreparedRows, n: int, groups: Indices | None, consensus: Consensus | None
     ) -> tuple[PreparedRows, Blend | None]:
         """A kernel mean beside a given one; stacked and kernel means have one already."""
-        if self._stacked or not self.rules.blends(n := len(rows.y)):
+        if self._stacked or not self.rules.blends(n):
             return rows, None
         known = "likelihood" if consensus is None else consensus.blend(rows.inputs)
-        limits = self.rules.blend_limits(n, self.search_rows)
+        limits = self.rules.blend_limits(len(rows.y), self.search_rows)
         model = KernelMean(lengthscale=known, random_state=self.seed)
         with self.progress.phase("centre", 1):
-            made = blended(rows, model, exchangeable=exchangeable, **limits)
+            made = blended(rows, model, exchangeable=self._exchangeable(groups), **limits)
             self.progress.step()
         return made
 
