@@ -91,7 +91,8 @@ def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
     }
     band = regressor(LinearRegression(), difficulty=trees, **settings).fit(X, y).band_
     mean, scale = band.mean_and_scale(X)
-    seen = band.scale_inputs(band.encoding.encoded(X), mean)
+    encoded = band.encoding.encoded(X)
+    seen = band.scale_inputs(encoded, band.blend(mean, band.inputs(encoded.B)))
     alone = band.functions.scale(seen.Z).mean(axis=1)
     opinion = band.second_opinion
     guess = np.exp(opinion.units.undo(seen.guess) - opinion.excess)

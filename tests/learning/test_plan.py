@@ -181,3 +181,26 @@ def test_what_is_no_name_of_a_kernel_is_refused(kernel):
 def test_what_is_no_solver_is_refused(solver):
     with pytest.raises(ValueError, match="solver must be a Solver or one of"):
         rules(solver=solver).check()
+
+
+@pytest.mark.parametrize(
+    ("own_mean", "n", "parameters", "blends"),
+    [
+        (False, 50, {}, True),
+        (False, 9_999, {}, True),
+        (False, 10_000, {}, False),
+        (True, 500, {}, False),
+        (False, 500, {"symmetric": False}, True),
+        (False, 500, {"symmetric": True}, False),
+        (False, 50, {"centre_penalty": None}, False),
+        (False, 500, {"training_coverage": 0.9}, False),
+        (False, 500, {"training_coverage": 0.9, "centre_penalty": 0.1}, True),
+    ],
+)
+def test_a_given_mean_is_blended_where_bands_have_a_centre(own_mean, n, parameters, blends):
+    assert rules(own_mean, **parameters).blends(n) is blends
+
+
+def test_the_kernel_mean_of_a_blend_has_limits():
+    assert rules().blend_limits(1000, None) == {"search_rows": 500, "max_rank": 774}
+    assert rules().blend_limits(6000, 500) == {"search_rows": 250, "max_rank": 316}

@@ -706,12 +706,18 @@ def test_what_was_saved_is_checked_as_when_it_was_made(tmp_path):
         sosbands.load(parts.write())
 
 
-@pytest.mark.parametrize("values", [[[2.0, 1.0]], [[0.0, np.nan]], np.empty((1, 0)), [0.0]])
-def test_ranks_are_counted_among_numbers_in_order(values, tmp_path):
+@pytest.mark.parametrize(
+    ("knots", "reason"),
+    [
+        ((np.zeros(2),), "numbers and their ranks"),
+        ((np.array([[2.0, 1.0], [0.1, 0.2]]),), "numbers must ascend"),
+    ],
+)
+def test_ranks_are_counted_among_numbers_in_order(knots, reason, tmp_path):
     mean = sosbands.StackedMean(random_state=0).fit(X, y)
-    mean.ranks_ = InputRanks(np.asarray(values))
+    mean.ranks_ = InputRanks(knots)
     sosbands.save(mean, tmp_path / "m.skops")
-    with pytest.raises(ModelFileError, match="numbers to rank by"):
+    with pytest.raises(ModelFileError, match=reason):
         sosbands.load(tmp_path / "m.skops")
 
 
@@ -728,3 +734,28 @@ def test_changed_files_do_no_harm(tmp_path):
 def test_the_fixture_of_version_2_is_small():
     for path in (Path(__file__).parent / "data").glob("*.skops"):
         assert path.stat().st_size < 150_000
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "reason"),
+    [
+        ("weight", "1.5", "a weight must be a share"),
+        ("weight", '"all"', "a weight must be a share"),
+        ("kernel_mean", "0.5", "needs a kernel mean"),
+        ("ranks", "0.5", "needs ranks"),
+        ("knots", np.array([[0.0, 0.0], [0.1, 0.2]]), "numbers must ascend"),
+        ("knots", np.array([[0.0, np.nan], [0.1, 0.2]]), "must be finite"),
+        ("knots", np.array([[0.0, 1.0]]), "needs a rank"),
+        ("knots", np.zeros((2, 0)), "needs a rank"),
+    ],
+)
+def test_a_blend_is_an_average_of_two_means(part, value, reason, tmp_path):
+    parts = Parts(regressor(Ridge(), lengthscale=1.0, random_state=0).fit(X, np.sin(y)), tmp_path)
+    blend = parts.attributes["band_"]["content"]["content"]["blend"]["content"]["content"]
+    if part == "knots":
+        knots = blend["ranks"]["content"]["content"]["knots"]["content"]
+        parts.arrays[knots[0]["file"]] = npy(value)
+    else:
+        blend[part] = {**text("x"), "content": value}
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())

@@ -42,14 +42,17 @@ class Consensus:
 
         Unless they are those of other columns. With two folds, what is constant in both may vary.
         """
-        means = [band.mean_model.model for band in self.bands]
-        if not isinstance(estimator, KernelMean) or not estimator.searches or len(means) < 3:
+        if not isinstance(estimator, KernelMean) or not estimator.searches or len(self.bands) < 3:
             return estimator
-        found = [mean.column_lengthscales for mean in means]
-        if any(not np.array_equal(np.isnan(one), np.isnan(found[0])) for one in found):
-            return estimator
-        average = np.nan_to_num(_average(found), nan=1.0)  # a constant column has none
-        return clone(estimator).set_params(lengthscale=average)
+        found = _common([band.mean_model.model for band in self.bands])
+        return estimator if found is None else clone(estimator).set_params(lengthscale=found)
+
+    def blend(self, inputs: VaryingInputs) -> Any:
+        """The lengthscale of the kernel mean in a blend, for a band that sees these inputs."""
+        blends = [band.blend for band in self.bands if _same(band.inputs, inputs)]
+        known = [blend.kernel_mean for blend in blends if blend is not None]
+        found = _common(known) if 3 <= len(known) == len(self.bands) else None
+        return "likelihood" if found is None else found
 
     def tuning(self, sees: ScaleInputs) -> Tuning | None:
         """All trials, and as the chosen one the average of those that the bands chose."""
@@ -82,6 +85,14 @@ class Consensus:
 def _average(values: Sequence[Any]) -> Array:
     """In logarithms, since the values are factors of each other."""
     return np.asarray(np.exp(np.mean(np.log(values), axis=0)))
+
+
+def _common(means: Sequence[KernelMean]) -> Array | None:
+    """The average lengthscales of kernel means; None if not the same columns vary."""
+    found = [mean.column_lengthscales for mean in means]
+    if any(not np.array_equal(np.isnan(one), np.isnan(found[0])) for one in found):
+        return None
+    return np.nan_to_num(_average(found), nan=1.0)  # a constant column has none
 
 
 def _same(one: VaryingInputs, other: VaryingInputs) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from sosbands.conformal import BandRows, Family, IntervalFamily, NestedFamily
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.threads import few_threads
+from sosbands.learning.blend import Blend
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.extrapolation import Extrapolation
@@ -33,11 +34,12 @@ class FittedBand:
     encoding : BandInputs
         X ↦ B, the numbers that the band sees.
     mean_model : Mean
-        The prediction that the scale may see; also the mean, unless that is learned jointly.
+        The mean, unless that is learned jointly, and the prediction that the scale may see.
     scale_inputs : ScaleInputs
         What the scale sees of a row.
     functions : BandFunctions
-        The bands, in standardised units, with a joint mean or what their centre differs by from m.
+        The bands, in standardised units, with a joint mean or what their centre differs by from m
+        or from the blend.
     joint : bool
         Whether the mean is learned together with the band.
     second_opinion : SecondOpinion or None
@@ -54,6 +56,8 @@ class FittedBand:
         How much wider the distance from the pre-training rows makes the band.
     shift_power : float
         How much the calibrating shift of a two-sided band follows its width.
+    blend : Blend or None
+        What takes the place of the mean in the intervals, and of the prediction in the scale.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class FittedBand:
     inputs: VaryingInputs
     caution: float
     shift_power: float
+    blend: Blend | None = None
 
     @property
     def symmetric(self) -> bool:
@@ -109,7 +114,7 @@ class FittedBand:
             mean, centre, spread = self._located(X, encoded)
         family: Family
         if self.symmetric:
-            family = IntervalFamily.around(mean, spread)
+            family = IntervalFamily.around(centre, spread)
         else:
             typical = self.residual_size
             family = NestedFamily.of(centre, spread, power=self.shift_power, typical=typical)
@@ -136,9 +141,11 @@ class FittedBand:
             mean = centre = self._joint_mean(seen.Z)
         else:
             mean = centre = self.mean_model(X, encoded.B)
-            seen = self.scale_inputs(encoded, mean)
+            if self.blend is not None:
+                centre = self.blend(mean, self.inputs(encoded.B))
+            seen = self.scale_inputs(encoded, centre)
             if self.functions.mean is not None:
-                centre = mean + self.residual_size * self.functions.mean.sums(seen.Z)
+                centre = centre + self.residual_size * self.functions.mean.sums(seen.Z)
         spread = self.functions.spread(seen.Z)
         if self.second_opinion is not None and seen.guess is not None:
             spread = self.second_opinion.averaged(seen.guess, spread)

@@ -8,11 +8,9 @@ import numpy as np
 
 from sosbands.types import Array
 
-# Numbers of a column that the shares are counted among; not measured.
-_MOST_VALUES = 500
-# What two numbers differ by that are far enough apart to be two, in standard deviations: ties stay
-# ties if rounding moves one of them.
-_STEP = 1e-5
+# Numbers that are known of each column, and the distance below which two of them are one, in
+# standard deviations: ties stay ties if rounding moves one of them.
+_KNOTS, _SAME = 100, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,36 +19,31 @@ class InputRanks:
 
     A Gaussian process has one lengthscale for a column; where most rows are within a small part of
     its range, that is too long for them or too short for the others. Ranks have as many rows in
-    every part. Beyond the training rows nothing changes any more.
+    every part. Between known numbers they are interpolated, beyond them nothing changes any more.
 
     Attributes
     ----------
-    values : array of shape (d, m)
-        Numbers of each column, in order: all, or those at equally spaced ranks.
+    knots : tuple of arrays of shape (2, k)
+        For each column some of its numbers, ascending, and the shares of the rows below them.
     """
 
-    values: Array
+    knots: tuple[Array, ...]
 
     @classmethod
     def of(cls, Z: Array) -> InputRanks:
-        """From standardised training rows."""
-        some = np.linspace(0, len(Z) - 1, min(len(Z), _MOST_VALUES))
-        return cls(np.sort(Z.T, axis=1)[:, np.round(some).astype(np.intp)])
+        """From standardised training rows; of equal numbers one half are below."""
+        return cls(tuple(map(_known, Z.T)))
 
     def __call__(self, Z: Array) -> Array:
-        """The shares, a number counting for a half where it is equal, and linearly near there."""
-        shares = [_share(z, values) for z, values in zip(Z.T, self.values, strict=True)]
+        """The shares, from 0 to 1."""
+        shares = [np.interp(z, *knots) for z, knots in zip(Z.T, self.knots, strict=True)]
         return np.column_stack(shares)
 
 
-def _share(z: Array, values: Array) -> Array:
-    """The mean of F over [z − h/2, z + h/2], F the distribution function of the values."""
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    z = np.clip(z, values[0] - _STEP, values[-1] + _STEP)
-
-    def area(t: Array) -> Array:
-        """m ∫F up to t."""
-        k = np.searchsorted(values, t)
-        return np.asarray(k * t - sums[k])
-
-    return (area(z + _STEP / 2) - area(z - _STEP / 2)) / (_STEP * len(values))
+def _known(z: Array) -> Array:
+    """Some numbers of a column, and the share of it below each."""
+    z = np.sort(z)
+    values = z[np.round(np.linspace(0, len(z) - 1, _KNOTS + 1)).astype(np.intp)]
+    values = values[np.diff(values, prepend=-np.inf) > 2 * _SAME]
+    below = np.searchsorted(z, values - _SAME) + np.searchsorted(z, values + _SAME, side="right")
+    return np.stack([values, below / (2 * len(z))])

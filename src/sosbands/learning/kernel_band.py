@@ -77,9 +77,10 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         two sides, one for each; the calibrated intervals of any level go through them. "auto": 0.8,
         or (0.2, 0.5, 0.9) if not symmetric.
     centre_penalty : "auto", float or None
-        Bands of two sides go around m + δ, about the median of y, so that intervals of low levels
-        need not hold the mean; this is the penalty of ‖δ‖². None: around m. "auto": 1500/n² for n
-        rows if there are several levels, else None.
+        Bands of two sides go around c + δ, about the median of y; this is the penalty of ‖δ‖². c is
+        the mean m, or, around a given model of fewer than 10 000 rows, its average with a kernel
+        mean, weighed by how well both predict: intervals need not hold the prediction. None: around
+        m. "auto": 1500/n² for n rows if there are several levels, else None.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     prediction_weight : "auto" or float

@@ -89,8 +89,9 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight: ArrayLike | None = None,
         *,
         search_rows: int | None,
+        max_rank: int | None = None,
     ) -> Self:
-        """The same with less of a search: by so many rows at most."""
+        """The same with less of a search, by so many rows at most, and with so many features."""
         rows, outputs = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         weights = None
         if sample_weight is not None:
@@ -115,6 +116,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             noise_shape=None if weights is None else 1 / weights,
             spread=self._prior_spread(*varying.shape) if known is None else None,
             search_rows=search_rows,
+            max_rank=max_rank,
             random_state=self._seed,
         )
         return self
@@ -142,7 +144,13 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._outputs.undo(self.process_.mean(self._inputs(rows)))
 
     def held_out(
-        self, X: Array, y: Array, folds: Folds | None, weights: Array | None = None
+        self,
+        X: Array,
+        y: Array,
+        folds: Folds | None,
+        weights: Array | None = None,
+        *,
+        max_rank: int | None = None,
     ) -> Array:
         """The means of the training rows without each row, or without its fold; NaN for no fold.
 
@@ -158,6 +166,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 outputs[train],
                 lengthscale=self.process_.kernel.lengthscale,
                 noise_shape=None if weights is None else 1 / weights[train],
+                max_rank=max_rank,
                 random_state=self._seed,
             )
             means[test] = part.mean(Z[test])

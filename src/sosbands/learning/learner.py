@@ -15,17 +15,14 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.core.nested import NestedSolution
 from sosbands.core.threads import few_threads
+from sosbands.learning.blend import Blend, blended
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
-from sosbands.learning.folds import (
-    band_sample,
-    cross_fitting_folds,
-    renumbered,
-)
+from sosbands.learning.folds import band_sample, cross_fitting_folds, renumbered
 from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.leftover import Leftover
@@ -173,6 +170,7 @@ class BandLearner:
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
             rows = self._prepared(X, y, groups, folds, told, mean=mean)
+            rows, blend = self._blended(rows, len(y), groups, consensus)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
@@ -198,6 +196,7 @@ class BandLearner:
             inputs=rows.inputs,
             caution=self.rules.caution(len(sees.inputs.columns)),
             shift_power=self.rules.shift_power(len(rows.y)),
+            blend=blend,
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
@@ -214,9 +213,10 @@ class BandLearner:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
-        exchangeable = groups is None and isinstance(self.cv, Integral)
-        weights = told.weights
-        return self._with_kernel_mean(X, y, folds, weights, exchangeable=exchangeable)
+        return self._with_kernel_mean(X, y, groups, folds, told.weights)
+
+    def _exchangeable(self, groups: Indices | None) -> bool:
+        return groups is None and isinstance(self.cv, Integral)
 
     def _with_given_mean(
         self, X: Any, y: Array, folds: Folds, mean: OutOfSample | None, told: FitParameters
@@ -241,13 +241,7 @@ class BandLearner:
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self,
-        X: Any,
-        y: Array,
-        folds: Folds,
-        weights: Array | None,
-        *,
-        exchangeable: bool,
+        self, X: Any, y: Array, groups: Indices | None, folds: Folds, weights: Array | None
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
@@ -261,7 +255,7 @@ class BandLearner:
                 self.estimator,
                 rows.B,
                 rows.y,
-                folds=None if exchangeable else rows.folds,
+                folds=None if self._exchangeable(groups) else rows.folds,
                 seed=self.seed,
                 weights=rows.weights,
                 search_rows=self.search_rows,
@@ -269,6 +263,20 @@ class BandLearner:
             self.progress.step()
         kept = np.isin(order, self._sample(len(y)))
         return replace(rows, mean=mean).take(np.flatnonzero(kept))
+
+    def _blended(
+        self, rows: PreparedRows, n: int, groups: Indices | None, consensus: Consensus | None
+    ) -> tuple[PreparedRows, Blend | None]:
+        """A kernel mean beside a given one; stacked and kernel means have one already."""
+        if self._stacked or not self.rules.blends(n):
+            return rows, None
+        known = "likelihood" if consensus is None else consensus.blend(rows.inputs)
+        limits = self.rules.blend_limits(len(rows.y), self.search_rows)
+        model = KernelMean(lengthscale=known, random_state=self.seed)
+        with self.progress.phase("centre", 1):
+            made = blended(rows, model, exchangeable=self._exchangeable(groups), **limits)
+            self.progress.step()
+        return made
 
     def _sample(self, n: int) -> Indices:
         """The rows that the band is learned from; a joint mean is learned from all."""

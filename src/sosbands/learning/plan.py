@@ -60,6 +60,12 @@ _SHIFT_ROWS = 200
 _COVERAGE, _LEVELS = 0.8, (0.2, 0.5, 0.9)
 # λ of the centre times n²: 700 to 5000 scored the same on the eight development sets.
 _CENTRE_PENALTY = 1500.0
+# With so many rows intervals go around a given mean alone: around boosting, 50 % intervals scored
+# .91 with a kernel mean beside it on 1500 rows of bike_uci, .97 on 5000 and .98 on 8700, .99 on
+# 1500 and on 5000 of california. The kernel mean finds its lengthscales by few rows and has p
+# features with n p² below this, so that it takes less than half the time of boosting. With 300 rows
+# instead of 500 errors were larger by 2 % on concrete and california.
+_BLEND_ROWS, _BLEND_SEARCH_ROWS, _BLEND_WORK = 10_000, 500, 6e8
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
 _TWO_SIDED_MEAN_WEIGHT = 1000.0
 # The weight of the prediction among inputs that all count the same; section 11 of the derivation.
@@ -138,6 +144,14 @@ class Rules:
         if given != "auto":
             return float(given)
         return _CENTRE_PENALTY / n**2 if len(self.levels(symmetric=False)) > 1 else None
+
+    def blends(self, n: int) -> bool:
+        """Whether intervals go around an average of a given mean and a kernel mean.
+
+        They do where bands may have a centre of their own, or would if there were more rows.
+        """
+        free = self.centre_penalty(n) is not None and self.band.symmetric in ("auto", False)
+        return free and not self.own_mean and n < _BLEND_ROWS
 
     @property
     def soft(self) -> bool:
@@ -275,3 +289,10 @@ class Rules:
     def evaluations(self, free: int) -> int:
         """Of the search for the lengthscale that is best by the criterion alone."""
         return _ALONE_EVALUATIONS * free if self.criterion_alone else 0
+
+    @staticmethod
+    def blend_limits(n: int, search_rows: int | None) -> dict[str, int]:
+        """Of the kernel mean in a blend; one of several bands searches by half of its rows."""
+        few = _BLEND_SEARCH_ROWS if search_rows is None else search_rows // 2
+        most = {"search_rows": min(_BLEND_SEARCH_ROWS, few)}
+        return {**most, "max_rank": int(np.sqrt(_BLEND_WORK / n))}

@@ -27,7 +27,7 @@ class PreparedRows:
     y : array of shape (n,)
     folds : sequence of (train, test)
     mean : OutOfSample
-        The mean, and its predictions of these rows.
+        The mean, and its predictions of these rows, or those of what the bands go around.
     weights : array of shape (n,) or None
         How much each row counts.
     """

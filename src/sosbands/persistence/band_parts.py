@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from sosbands.core.solvers import Status
+from sosbands.learning.input_ranks import InputRanks
+from sosbands.learning.kernel_mean import KernelMean
 from sosbands.persistence.kinds import Attributes, check, numbers, plain, whole
 
 
@@ -36,9 +38,22 @@ def varying_inputs(kind: type, attributes: Attributes) -> Any:
 
 
 def input_ranks(kind: type, attributes: Attributes) -> Any:
-    """Numbers of every column, in order."""
-    values = _finite(attributes.get("values"), "numbers to rank by", ndim=2)
-    check(values.size and np.all(np.diff(values, axis=1) >= 0), "numbers to rank by in no order")
+    """Some numbers of each column, and the shares of rows below them."""
+    knots: Any = attributes.get("knots")
+    check(isinstance(knots, tuple), "ranks need columns")
+    for column in knots:
+        known = _finite(column, "numbers and their ranks", ndim=2)
+        check(len(known) == 2 and known.size, "every number needs a rank")
+        check(np.all(known[0, 1:] > known[0, :-1]), "numbers must ascend")
+    return kind(**attributes)
+
+
+def blend(kind: type, attributes: Attributes) -> Any:
+    """A fitted kernel mean, which checks its columns when it predicts, ranks and its share."""
+    weight = attributes.get("weight")
+    check(isinstance(attributes.get("kernel_mean"), KernelMean), "a blend needs a kernel mean")
+    check(isinstance(attributes.get("ranks"), InputRanks), "a blend needs ranks")
+    check(isinstance(weight, float) and 0 < weight <= 1, "a weight must be a share")
     return kind(**attributes)
 
 

@@ -24,6 +24,7 @@ from sosbands.core.features import Features
 from sosbands.core.kernels import Gaussian, Linear, Matern
 from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
+from sosbands.learning.blend import Blend
 from sosbands.learning.columns import LeftOut
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.encoding import BandInputs, TableEncoder
@@ -84,6 +85,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 _CHECKED = (
     Kind(Affine, band_parts.affine, _NOTHING),
+    Kind(Blend, band_parts.blend, _NOTHING),
     Kind(DateEncoding, table_parts.date_encoding, _NOTHING),
     Kind(Difficulty, band_parts.difficulty, _NOTHING),
     Kind(InputRanks, band_parts.input_ranks, _NOTHING),
