@@ -62,16 +62,21 @@ def interval_scorer(level: float = 0.9) -> IntervalScorer:
     level : float
         The confidence level, in (0, 1).
 
+    Notes
+    -----
+    By default a kernel mean makes up for what a model lacks, and intervals say little about the
+    model itself: to choose one by them, keep them around it, ``centre_penalty=None``.
+
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from sosbands import BandRegressor, interval_scorer
+    >>> from sosbands import BandRegressor, KernelBand, interval_scorer
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(120, 1))
     >>> y = 3 * X[:, 0] + X[:, 0] * rng.normal(size=120)
-    >>> model = BandRegressor(Ridge(), random_state=0)
+    >>> model = BandRegressor(Ridge(), band=KernelBand(centre_penalty=None), random_state=0)
     >>> grid = {"estimator__alpha": [0.01, 100.0]}
     >>> search = GridSearchCV(model, grid, scoring=interval_scorer(0.8), cv=2).fit(X, y)
     >>> search.best_params_

@@ -65,7 +65,7 @@ _CENTRE_PENALTY = 1500.0
 # 1500 and on 5000 of california. The kernel mean finds its lengthscales by few rows and has p
 # features with n p² below this, so that it takes less than half the time of boosting. With 300 rows
 # instead of 500 errors were larger by 2 % on concrete and california.
-_BLEND_ROWS, _BLEND_SEARCH_ROWS, _BLEND_WORK = 10_000, 500, 6e8
+_BLEND_ROWS, _BLEND_SEARCH_ROWS, _BLEND_WORK = 5000, 500, 1e9
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
 _TWO_SIDED_MEAN_WEIGHT = 1000.0
 # The weight of the prediction among inputs that all count the same; section 11 of the derivation.
