@@ -39,9 +39,7 @@ _FEW_ROWS = 180  # up to here all rows move at once,
 _CHEAP_ROWS, _FEW_FEATURES = 350, 18  # and up to here with so few features
 _SAMPLE, _EXTREME = 150, 15  # rows of the smallest coarse problem, the largest outputs among them
 _ROWS_PER_FEATURE = 20  # of a soft coarse problem
-# Of the first rounds, whose working sets will change: with .03 six fits took 3 to 17 % more
-# steps (california, boosting, four seeds and rows of `fit_large.wild_output`).
-_FIRST_TOL = 0.1
+_FIRST_TOL = 0.03  # of the first rounds, whose working sets will change
 # Of the coarse problem. A band further from its optimum lies below rows that the optimum covers; to
 # have started with too many rows at C can take ten times as long to undo.
 _COARSE_TOL = 0.003

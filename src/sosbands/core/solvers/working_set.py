@@ -13,17 +13,13 @@ from sosbands.core.solvers.solution import Solution
 from sosbands.core.solvers.units import Normalised
 from sosbands.types import Array, Indices, Mask
 
-# A soft row this close to 0 or C (as a fraction of C) may leave, if f is off what it demands by
-# this fraction of f: others come back (residuals that hardly vary around a function, four seeds and
-# rows of `fit_large.wild_output`: 4 % fewer steps).
-_SETTLED, _CLEAR = 0.1, 0.03
+_SETTLED = 0.1  # a soft row this close to 0 or C (as a fraction of C) may leave
 _INACTIVE = 1e-3  # a hard row with this fraction of the largest multiplier may leave
 _FEW_FEATURES = 60  # up to here, steps are solved in the space of pairs of features
 _CROWDED = 250  # up to this size nobody has to leave
 # Rows that join a soft band start off their bounds by a tenth of C, all together by no more than
-# this share of the multipliers, or the path would have to be taken up where it began. Four seeds and
-# rows of `fit_large.wild_output` took 2600 steps with .01, 2500 with .03, 2450 with this, 2780 with
-# .3.
+# this share of the multipliers, or the path would have to be taken up where it began (residuals
+# that hardly vary around a function, by `fit_large.wild_output`: 690 steps instead of 770).
 _JOINING = 0.1
 _RETURNS = 2  # a row that has come back more often than this stays
 
@@ -166,7 +162,7 @@ class WorkingSet:
             rows = self.rows.free[side]
             gain = surplus[side][rows]
             if np.isfinite(upper):
-                settled, high = _settled(gamma, gain, upper, _CLEAR * scales[side][rows])
+                settled, high = _settled(gamma, gain, upper)
             else:
                 settled = (gamma < _INACTIVE * gamma.max()) & (gain > 0.05 * scales[side][rows])
                 high = np.zeros_like(settled)
@@ -219,15 +215,14 @@ def _demanding(units: Normalised, rows: Array, demands: Array) -> Indices:
     return np.flatnonzero(demands > 0)
 
 
-def _settled(gamma: Array, gain: Array, upper: float, clear: Array) -> tuple[Mask, Mask]:
+def _settled(gamma: Array, gain: Array, upper: float) -> tuple[Mask, Mask]:
     """Rows of a soft band that are all but at 0 or C, and which of them are at C.
 
-    Their gain is beyond `clear`, and they are no more than the others can make up for when the rest
-    of the way is rounded off.
+    No more of them than the others can make up for when the rest of the way is rounded off.
     """
     high = gamma > 0.5 * upper
     rest = np.where(high, upper - gamma, gamma)
-    right = np.where(high, gain < -clear, gain > clear)
+    right = np.where(high, gain < 0, gain > 0)
     near = np.flatnonzero(right & (rest < _SETTLED * upper))
     near = near[np.argsort(rest[near])]
     settled = np.zeros(len(gamma), dtype=bool)
