@@ -19,10 +19,9 @@ from sosbands.types import Array
 
 # Up to this many features the curvature is one product of all pairs of features; beyond it, a sum
 # of a few Hadamard products (the matrix 1/(sₖ + sₗ) has a tiny numerical rank) is cheaper, to an
-# accuracy at which Newton's method gains two digits a step (as many as with a
-# tenth of it in `benchmarks.soft`).
+# accuracy at which Newton's method gains three digits a step.
 _PAIRWISE_FEATURES = 96
-_CAUCHY_TOLERANCE = 1e-2
+_CAUCHY_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
