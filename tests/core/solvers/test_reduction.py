@@ -190,22 +190,3 @@ def test_subspaces_aim_at_the_largest_eigenvalue_when_it_has_moved_far():
         shifts[0] = before
         restricted.tune_shifts(state)
         assert shifts[0] == after
-
-
-@SIDES
-def test_the_gram_matrix_of_capped_rows_is_kept_up_to_date(symmetric):
-    """Rows that come and go change it as if it were made anew."""
-    problem = problem_with(
-        joint=False, n=60, symmetric=symmetric, training_coverage=0.7, width_weight=3.0
-    )
-    units, rng = Normalised.of(problem), np.random.default_rng(0)
-    reduction, capped = Reduction(units), np.arange(0, 40, 2)
-    free = (np.arange(50, 60),) * problem.sides
-    gamma = np.full(10 * problem.sides, 0.5 * units.upper)
-    for changed in (0, 3, 25, 1, 0):  # some so many that it is made anew
-        capped = np.setxor1d(capped, rng.choice(50, changed, replace=False))
-        roles = RowRoles(free, (capped,) * problem.sides)
-        kept = reduction.restrict(roles, gamma, 0.0).restriction
-        fresh = Reduction(units).restrict(roles, gamma, 0.0).restriction
-        for one, other in zip(kept.scales, fresh.scales, strict=True):
-            assert_allclose(one.base, other.base, rtol=1e-12, atol=1e-12)

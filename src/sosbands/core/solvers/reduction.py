@@ -45,7 +45,6 @@ class Reduction:
             self.costs.append(Cost(side.trace, gram, side.rows.shape[1]))
             self.shifts.append(side.trace + side.ridge)
         self.found: list[Array | None] = [None] * len(self.costs)
-        self._capped: list[tuple[Indices, Array] | None] = [None] * len(self.costs)
         weight, rows, y = units.fit_weight, units.mean_rows, units.targets
         self.fit_value = weight * float(y @ y)
         self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
@@ -69,7 +68,7 @@ class Reduction:
         self, side: int, free: Indices, capped: Indices, gamma: Array
     ) -> tuple[ScaleTerm, Array | None]:
         data, cost = self.units.scales[side], self.costs[side]
-        rows = data.rows[free]
+        rows, missed = data.rows[free], data.rows[capped]
         width = len(free) * (1 if cost.gram is None else 2) + len(capped)
         if cost.size > _COMPRESS * width:
             if len(capped) and self.found[side] is None:
@@ -77,26 +76,13 @@ class Reduction:
             Q = cost.compress(rows, self.shifts[side], self.found[side])
             base = -(Q.T @ cost.apply(Q))
             if len(capped):
-                image = data.rows[capped] @ Q
+                image = missed @ Q
                 base += self.units.upper * (image.T @ image)
             return ScaleTerm(rows @ Q, base, data.ridge), Q
         base = -cost.matrix()
         if len(capped):
-            base += self.units.upper * self._capped_gram(side, capped)
+            base += self.units.upper * (missed.T @ missed)
         return ScaleTerm(rows, base, data.ridge), None
-
-    def _capped_gram(self, side: int, capped: Indices) -> Array:
-        """ΦᵀΦ of the capped rows, from that of the last ones: few come and go in a round."""
-        rows, known = self.units.scales[side].rows, self._capped[side]
-        gram = None
-        if known is not None:
-            come = np.setdiff1d(capped, known[0], assume_unique=True)
-            gone = np.setdiff1d(known[0], capped, assume_unique=True)
-            if len(come) + len(gone) < len(capped):
-                gram = known[1] + _gram(rows[come]) - _gram(rows[gone])
-        gram = _gram(rows[capped]) if gram is None else gram
-        self._capped[side] = capped, gram
-        return gram
 
     def positive_part(
         self,
@@ -169,10 +155,6 @@ class Reduction:
             else:
                 linear += 0.5 * sign * upper * missed.sum(axis=0)
         return gram, linear
-
-
-def _gram(rows: Array) -> Array:
-    return np.asarray(rows.T @ rows)
 
 
 @dataclass(frozen=True)
