@@ -118,14 +118,13 @@ class Newton(Solver):
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
-        gap, stalls, joined = np.inf, 0, 1
-        # Twice the tolerance: the first aim is the tolerance itself.
-        tol = 2 * self.tol if working.complete else max(_FIRST_TOL, self.tol)
+        gap, stalls, joined = np.inf, 0, 0 if working.complete else 1
+        tol = max(_FIRST_TOL, 2 * self.tol)
         while stalls <= _PATIENCE:
-            # A margin only once the tolerance itself was not enough.
+            # The tolerance itself is aimed at first, with a margin only if that was not enough.
             least = self.tol if tol > self.tol else 0.3 * self.tol
             # Accuracy on the free rows beyond a tenth of the gap that all rows leave is wasted.
-            tol = max(least, min(tol, 0.1 * gap) if joined and not working.complete else 0.0)
+            tol = max(least, min(tol, 0.1 * gap) if joined else 0.0)
             with clock.phase("newton"):
                 # A tenth of the tolerance may go into keeping θ off 0.
                 least_theta = 0.1 * tol * floor / units.bound
