@@ -38,7 +38,7 @@ def _calibration(ctx: click.Context, param: click.Parameter, value: str) -> str:
     metavar="COL",
     help="Learn from the first rows by this column, calibrate with later and judge with the last.",
 )
-@options.estimator_option(show_default="an average of four")
+@options.estimator_option(show_default="an average of several")
 @options.level_option(default=0.9, help="Judge the model at this level; others can be had later.")
 @option(
     "--calibration",
