@@ -7,9 +7,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from sosbands.core.solvers import Solution
-from sosbands.learning import gaussian_process, tables
+from sosbands.learning import tables
 from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.fitted_band import FittedBand
+from sosbands.learning.likelihood_search import LikelihoodSearch
 from tests.regressors import regressor
 
 FIXED = {"lengthscale": 1.0, "width_weight": 10.0, "random_state": 0}
@@ -174,14 +175,13 @@ def test_a_transformer_is_fitted_once_and_makes_new_rows_once():
 
 
 def test_the_likelihood_of_the_mean_is_maximised_once_in_a_fit(monkeypatch):
-    fits, original = [], gaussian_process.fit_gaussian_process
+    fits, original = [], LikelihoodSearch.run
 
-    def counted(X, y, **settings):
-        fits.append((len(y), settings.get("spread")))
-        return original(X, y, **settings)
+    def counted(search, *settings):
+        fits.append((len(search.y), search.spread))
+        return original(search, *settings)
 
-    monkeypatch.setattr("sosbands.learning.kernel_mean.fit_gaussian_process", counted)
-    monkeypatch.setattr("sosbands.learning.scale_rows.fit_gaussian_process", counted)
+    monkeypatch.setattr(LikelihoodSearch, "run", counted)
     X, y = wave(60)
     regressor(calibration=None, random_state=0).fit(X, y)
     assert fits == [(60, 1.0), (60, 0.7)]  # of the mean, and of the shape of the scale
