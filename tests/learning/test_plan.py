@@ -187,8 +187,8 @@ def test_what_is_no_solver_is_refused(solver):
     ("own_mean", "n", "parameters", "blends"),
     [
         (False, 50, {}, True),
-        (False, 9999, {}, True),
-        (False, 10_000, {}, False),
+        (False, 4999, {}, True),
+        (False, 5000, {}, False),
         (True, 500, {}, False),
         (False, 500, {"symmetric": False}, True),
         (False, 500, {"symmetric": True}, False),

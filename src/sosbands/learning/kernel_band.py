@@ -78,7 +78,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         or (0.2, 0.5, 0.9) if not symmetric.
     centre_penalty : "auto", float or None
         Bands of two sides go around c + δ, about the median of y; this is the penalty of ‖δ‖². c is
-        the mean m, or, around a given model of fewer than 10 000 rows, its average with a kernel
+        the mean m, or, around a given model of fewer than 5000 rows, its average with a kernel
         mean, weighed by how well both predict: intervals need not hold the prediction. None: around
         m. "auto": 1500/n² for n rows if there are several levels, else None.
     offset : float

@@ -64,9 +64,10 @@ _CENTRE_PENALTY = 1500.0
 # With so many rows intervals go around a given mean alone: around boosting, 50 % intervals scored
 # .91 with a kernel mean beside it on 1500 rows of bike_uci, .97 on 5000 and .99 on 8700, .99 on
 # 1500 and 1.00 on 10 300 of california. The kernel mean finds its lengthscales by few rows and has
-# p features with n p² below this, so that it takes less than half the time of boosting. With 300
-# rows instead of 500 errors were larger by 2 % on concrete and california.
-_BLEND_ROWS, _BLEND_SEARCH_ROWS, _BLEND_WORK = 10_000, 500, 3e8
+# p features with n p² below this, so that it takes less than half the time of boosting; with more
+# rows than these a whole fit would take more than three times that. With 300 rows instead of 500
+# errors were larger by 2 % on concrete and california.
+_BLEND_ROWS, _BLEND_SEARCH_ROWS, _BLEND_WORK = 5000, 500, 3e8
 # a for a two-sided band with a joint mean: without it the mean hides behind one of the sides.
 _TWO_SIDED_MEAN_WEIGHT = 1000.0
 # The weight of the prediction among inputs that all count the same; section 11 of the derivation.
