@@ -341,3 +341,24 @@ def test_impossible_settings_are_refused(settings):
 def test_settings_that_are_no_numbers_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         Newton(**settings)
+
+
+@pytest.mark.parametrize("missing", [0.5, 0.55])
+def test_a_side_that_only_the_barrier_keeps_alive_is_solved_to_tolerance(missing):
+    """What is left to gain is then outside the subspaces, which have to be chosen anew."""
+    left, right = [[-0.94, x] for x in (-1.64, -0.63, 0.38, 1.39)], [[1.21, 0.38], [1.21, 1.39]]
+    y = np.repeat([-0.77, 1.3], [5, 3])
+    inner = np.stack([np.where(y < 0, -y, 0.3), np.where(y > 0, y, 0.1)])
+    inner[0, 4] -= 7.7e-5
+    inner[1, 5] -= missing
+    problem = BandProblem.from_data(
+        np.array([*left, [1.21, -0.63], [0.13, -0.63], *right]),
+        y,
+        scale_kernel=(Gaussian((1.0, 1.0), offset=1.0),) * 2,
+        mean=np.zeros(8),
+        inner=inner,
+        training_coverage=0.5,
+    )
+    solution = Newton(tol=1e-4).solve(problem)
+    assert solution.status is Status.CONVERGED
+    assert solution.gap <= 1e-4

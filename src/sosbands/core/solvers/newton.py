@@ -137,7 +137,8 @@ class Newton(Solver):
                     max_steps=self.max_iter - steps,
                 )
             steps += outcome.steps
-            stalls = stalls + 1 if outcome.stalled or not (joined or outcome.steps) else 0
+            idle = not (joined or outcome.steps)
+            stalls = stalls + 1 if outcome.stalled or idle else 0
             last = stalls > _PATIENCE or steps >= self.max_iter
             with clock.phase("rows"):
                 restricted.tune_shifts(outcome.state)
@@ -148,7 +149,8 @@ class Newton(Solver):
                 penalty = restricted.penalty(outcome.state)
                 gap = restricted.gap(outcome.state, feasible, multipliers, penalty)
                 proposed = None
-                if gap <= self.tol or last:
+                # An idle path cannot come closer: the subspaces, chosen anew by a proposal, can.
+                if gap <= self.tol or idle or last:
                     proposed, gap = self._proposed(restricted, outcome.state, multipliers, fit)
             if proposed is not None:
                 verdict = Status.STALLED if stalls > _PATIENCE else None
