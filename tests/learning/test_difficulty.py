@@ -59,23 +59,25 @@ def test_a_model_that_is_exact_on_most_rows_does_not_make_the_others_wild():
     assert np.diff(intervals, axis=1).max() < 10 * np.abs(y).max()
 
 
+@pytest.mark.parametrize("weight", [0.5, 0.2])
 @pytest.mark.parametrize("sides", [(), (3, 2)])
-def test_a_scale_is_averaged_geometrically_with_the_guess(sides):
+def test_a_scale_is_averaged_geometrically_with_the_guess(sides, weight):
     Z, difficulty, held_out = learned()
     scale = np.random.default_rng(1).uniform(0.5, 2, (60, *sides))
     width = scale[:, -1].mean(axis=1) if sides else scale
     sizes = 9 * Z[:, 0] ** 2
     guess = sizes / np.exp(np.median(np.log(sizes / width)))
-    averaged = SecondOpinion.of(difficulty, held_out, scale).averaged(held_out, scale)
+    opinion = SecondOpinion.of(difficulty.units, held_out, scale, weight=weight)
+    averaged = opinion.averaged(held_out, scale)
     now = averaged[:, -1].mean(axis=1) if sides else averaged
-    assert_allclose(now, np.sqrt(guess * width))
+    assert_allclose(now, guess**weight * width ** (1 - weight))
     if sides:  # levels and sides keep their ratios
         assert_allclose(averaged / averaged[:, :1, :1], scale / scale[:, :1, :1])
 
 
 def test_a_scale_of_zero_stays_zero():
     _, difficulty, held_out = learned()
-    opinion = SecondOpinion.of(difficulty, held_out, np.ones(60))
+    opinion = SecondOpinion.of(difficulty.units, held_out, np.ones(60), weight=0.5)
     assert_allclose(opinion.averaged(held_out, np.zeros(60)), 0)
 
 

@@ -140,14 +140,14 @@ def test_a_matern_kernel_is_tuned_and_calibrated_like_any_other():
 @pytest.mark.parametrize("columns", [1, 2])
 def test_what_was_chosen_reproduces_the_band_if_it_is_given_back(columns, estimator):
     X, y = wave(120, columns)
-    model = BandRegressor(estimator, calibration=None, random_state=0).fit(X, y)
+    fixed = {"difficulty": None, "calibration": None, "random_state": 0}
+    model = regressor(estimator, **fixed).fit(X, y)
     given = regressor(
         estimator,
+        **fixed,
         lengthscale=model.lengthscale_,
         width_weight=model.width_weight_,
         symmetric=model.symmetric_,
-        calibration=None,
-        random_state=0,
     ).fit(X, y)
     assert given.tuning_ is None
     assert_allclose(np.ravel(given.lengthscale_), np.ravel(model.lengthscale_))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import joblib
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from sosbands import BandRegressor, KernelBand
 from sosbands.learning.cross_fitting import shares
 from sosbands.learning.plan import Rules
 from sosbands.learning.scale_rows import ScaleRows
-from sosbands.learning.search import BandSearch, climb, tune
+from sosbands.learning.search import GUESS_WEIGHTS, BandSearch, climb, tune
+from sosbands.learning.standardize import Affine
 from tests.regressors import regressor
 
 
@@ -253,3 +256,31 @@ def test_any_backend_of_joblib_will_do():
         with joblib.parallel_config(backend=backend, n_jobs=2):
             other = regressor(**settings).fit(X, y)
         assert other.tuning_.trials == alone.tuning_.trials
+
+
+# The first guess of the size of residuals
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("noise", "weight"), [(0.0, 0.5), (2.0, 0.0)])
+def test_a_guess_counts_as_much_as_it_helps(noise, weight, symmetric):
+    """The size jumps where no smooth scale can follow; the guess knows that, or very little."""
+    rng, made = np.random.default_rng(0), rows(300, symmetric=symmetric, own_mean=False)
+    sizes = np.where(np.sin(20 * made.Z[:, 0]) > 0, 1.0, 0.05)
+    logs = np.log(sizes) + noise * rng.standard_normal(300)
+    units = Affine.of(logs)
+    given = replace(
+        made,
+        Z=np.column_stack([made.Z, units(logs)]),
+        residuals=sizes * rng.standard_normal(300),
+        weights=np.ones(2),
+        guess_units=units,
+    )
+    # A scale that hardly sees the guess itself.
+    found = tune(given, np.array([1.0, 1e3]), n_jobs=None)
+    assert found.guess_weight == pytest.approx(weight, abs=0.02)
+    assert min(GUESS_WEIGHTS) <= found.guess_weight <= max(GUESS_WEIGHTS)
+
+
+def test_without_a_guess_there_is_no_weight():
+    assert searched(symmetric=True).guess_weight is None

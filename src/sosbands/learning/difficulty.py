@@ -86,7 +86,7 @@ class Difficulty:
 class SecondOpinion:
     """The guess of the difficulty, with which the scale is averaged.
 
-    A smooth f and a local guess err in different places: their geometric mean errs less.
+    A smooth f and a local guess err in different places: their geometric mean often errs less.
 
     Attributes
     ----------
@@ -94,20 +94,23 @@ class SecondOpinion:
         Of the logarithm of the guess.
     excess : float
         The median of log(guess ÷ scale) over training rows.
+    weight : float
+        Of the guess in the average.
     """
 
     units: Affine
     excess: float
+    weight: float
 
     @classmethod
-    def of(cls, difficulty: Difficulty, guess: Array, spread: Array) -> SecondOpinion:
+    def of(cls, units: Affine, guess: Array, spread: Array, *, weight: float) -> SecondOpinion:
         """From the guess at some training rows, and the scale or the widths there."""
-        ratio = _log_ratio(difficulty.units.undo(guess), spread)
-        return cls(difficulty.units, float(np.median(ratio)))
+        ratio = _log_ratio(units.undo(guess), spread)
+        return cls(units, float(np.median(ratio)), weight)
 
     def averaged(self, guess: Array, spread: Array) -> Array:
-        """The geometric mean of scale and guess; levels and sides keep their ratios."""
-        factor = np.exp(0.5 * (_log_ratio(self.units.undo(guess), spread) - self.excess))
+        """The weighted geometric mean of scale and guess; levels and sides keep their ratios."""
+        factor = np.exp(self.weight * (_log_ratio(self.units.undo(guess), spread) - self.excess))
         averaged: Array = (spread.T * factor).T
         return averaged
 

@@ -88,9 +88,11 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         kernel mean, otherwise as `anisotropy` finds.
     difficulty : "auto", regressor or None
         Makes a first guess of |y − m(x)| from the inputs and the prediction: it learns the root of
-        that, cross-fitted. The logarithm of the guess is one more input of kᶠ, and the scale is the
-        geometric mean of √f and the guess. None is the paper. "auto": None around a kernel mean,
-        else boosted trees from 500 rows on, and means over neighbours from 100 rows on.
+        that, cross-fitted. The logarithm of the guess is one more input of kᶠ, and the scale is a
+        geometric mean of √f and the guess, which counts between nothing and a half, by the
+        out-of-fold interval score (a half if nothing is tuned). None is the paper. "auto": None
+        around a kernel mean, else boosted trees from 500 rows on, and means over neighbours from
+        100 rows on.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is

@@ -40,7 +40,7 @@ from sosbands.learning.prepared_rows import PreparedRows
 from sosbands.learning.progress import Progress
 from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows
-from sosbands.learning.search import Tuning, tune
+from sosbands.learning.search import GUESS_WEIGHTS, Tuning, tune
 from sosbands.learning.stacking import StackedMean
 from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Array, Folds, Indices
@@ -182,7 +182,11 @@ class BandLearner:
         if sees.difficulty is not None and guess is not None:
             some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
             spread = solution.functions.spread(scale_rows.Z[some])
-            opinion = SecondOpinion.of(sees.difficulty, guess[some], spread)
+            weight = GUESS_WEIGHTS[-1]  # where nothing could be compared
+            if tuning is not None and tuning.guess_weight is not None:
+                weight = tuning.guess_weight
+            units = sees.difficulty.units
+            opinion = SecondOpinion.of(units, guess[some], spread, weight=weight)
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
@@ -310,6 +314,7 @@ class BandLearner:
             n_inputs=len(inputs.columns),
             lengthscale=_entries(inputs, self.band.lengthscale, B.shape[1], seen.Z.shape[1]),
             weights=sees.weights(rules),
+            guess_units=None if sees.difficulty is None else sees.difficulty.units,
             row_weights=rows.weights,
         )
         return sees, scale_rows, seen.guess

@@ -46,6 +46,8 @@ class ScaleRows:
         columns of Z.
     weights : array of shape (d,)
         How much each column counts if all lengthscales are equal.
+    guess_units : Affine or None
+        Of the guess of the difficulty, the last column of Z; None if there is none.
     row_weights : array of shape (n,) or None
         How much each row counts, > 0.
     """
@@ -59,6 +61,7 @@ class ScaleRows:
     n_inputs: int
     lengthscale: Any
     weights: Array
+    guess_units: Affine | None = None
     row_weights: Array | None = None
 
     def take(self, chosen: Indices) -> ScaleRows:
