@@ -144,6 +144,10 @@ _DECLARED = (
         "`difficulty`",
         band("none, the paper's", (MODEL, AUTO), difficulty=None),
         band("trees", (KERNEL,), cost=1.5, difficulty=TREES),
+        constants(
+            "a guess that always counts half", {"search.GUESS_WEIGHTS": (0.5,)}, (MODEL, AUTO)
+        ),
+        constants("a guess that counts up to one", {"search.GUESS_WEIGHTS": (0.0, 0.5, 1.0)}),
         constants("neighbours, however many rows", {"plan._TREE_ROWS": MANY}, sets=LARGE),
         constants("trees from 100 rows on", {"plan._TREE_ROWS": 100}, sets=NEIGHBOURS),
         constants("7 neighbours", {"plan._NEIGHBOURS": 7}, sets=NEIGHBOURS),
@@ -153,16 +157,15 @@ _DECLARED = (
         "caution",
         "`caution`",
         band("0, the paper's", BOTH, SEVERAL_INPUTS, caution=0.0),
-        band("0.5", sets=SEVERAL_INPUTS, caution=0.5),
-        band("2", sets=SEVERAL_INPUTS, caution=2.0),
-        band("1", (KERNEL,), SEVERAL_INPUTS, caution=1.0),
+        band("1, not tuned", BOTH, SEVERAL_INPUTS, caution=1.0),
+        band("4, not tuned", BOTH, SEVERAL_INPUTS, caution=4.0),
         band("1 with one input", BOTH, ONE_INPUT, caution=1.0),
     ),
     setting(
         "shift_power",
         "`shift_power`",
         band("0, the paper's", shift_power=0.0),
-        band("1", shift_power=1.0),
+        band("0.5", shift_power=0.5),
     ),
     setting(
         "calibration_size",

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from tests.estimator.models import band, wave
@@ -46,14 +47,29 @@ def test_intervals_widen_away_from_the_data_unless_caution_is_off():
     assert_allclose(models[0].predict(far), models[3.0].predict(far))
 
 
-@pytest.mark.parametrize(
-    ("columns", "estimator", "caution"),
-    [(1, None, 0.0), (2, None, 2.0), (1, LinearRegression(), 0.0), (2, LinearRegression(), 1.0)],
-)
-def test_caution_is_chosen_by_the_number_of_inputs_and_the_mean(columns, estimator, caution):
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+@pytest.mark.parametrize(("columns", "caution"), [(1, 0.0), (2, 1.0)])
+def test_caution_that_nothing_was_tuned_for_is_that_of_the_number_of_inputs(
+    columns, caution, estimator
+):
     X = np.random.default_rng(0).standard_normal((40, columns))
     model = regressor(estimator, lengthscale=1.0, width_weight=10.0).fit(X, X[:, 0] ** 2)
     assert model.band_.caution == caution
+
+
+def test_caution_is_found_by_how_wrong_the_mean_is_where_rows_are_rare():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(250, 2)) * 0.3, rng.normal(size=(50, 2)) * 3])
+    found = {}
+    for name, size in (("larger", np.repeat([0.1, 2.0], [250, 50])), ("alike", np.ones(300))):
+        y = size * rng.standard_normal(300)
+        mean = DummyRegressor(strategy="constant", constant=0.0)
+        # A scale that is the same everywhere.
+        model = regressor(mean, lengthscale=100.0, difficulty=None, calibration=None).fit(X, y)
+        assert model.band_.caution == model.tuning_.caution
+        found[name] = model.band_.caution
+    assert found["larger"] > 2
+    assert found["alike"] < 0.6
 
 
 @pytest.mark.parametrize(("rows", "symmetric"), [(99, True), (100, False)])

@@ -39,13 +39,14 @@ def test_a_tuning_takes_averages_and_the_sides_of_most():
     assert found.trials == (*(tuning.chosen for tuning in TUNINGS), found.chosen)
 
 
-def test_a_tuning_takes_the_mean_weight_of_a_guess():
-    weights = (0.0, 0.3, 0.5), (None, 0.2, None), (None,) * 3
-    for given, mean in zip(weights, (0.8 / 3, 0.2, None), strict=True):
-        tunings = [
-            replace(one, guess_weight=weight) for one, weight in zip(TUNINGS, given, strict=True)
-        ]
-        assert Consensus(PARTS, tunings).tuning(SEES).guess_weight == pytest.approx(mean)
+def test_a_tuning_takes_the_mean_of_what_comes_after_the_scale():
+    tunings = [
+        replace(tuning, guess_weight=weight, caution=caution)
+        for tuning, weight, caution in zip(TUNINGS, (0.0, 0.3, 0.5), (0.25, 1.0, 4.0), strict=True)
+    ]
+    found = Consensus(PARTS, tunings).tuning(SEES)
+    assert found.guess_weight == pytest.approx(0.8 / 3)
+    assert found.caution == pytest.approx(5.25 / 3)
 
 
 def test_nothing_is_taken_over_from_bands_that_see_other_columns():

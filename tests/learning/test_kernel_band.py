@@ -206,7 +206,7 @@ def test_the_published_band_takes_changes():
         ({"prediction_weight": None}, "prediction_weight must be .*got None"),
         ({"difficulty": "trees"}, "difficulty must be \"auto\", None or a regressor, got 'trees'"),
         ({"caution": np.nan}, "caution must be .*got nan"),
-        ({"shift_power": 1.1}, 'shift_power must be "auto" or from 0 to 1, got 1.1'),
+        ({"shift_power": 1.1}, "shift_power must be from 0 to 1, got 1.1"),
         ({"standardize": "no"}, "standardize must be one of True, False, got 'no'"),
         ({"max_rank": 0.5}, "max_rank must be a whole number >= 1 or None, got 0.5"),
         ({"tol": 0.0}, "tol must be a number > 0, got 0.0"),

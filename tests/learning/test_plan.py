@@ -67,18 +67,13 @@ def test_the_prediction_counts_around_a_model(own_mean, anisotropy, weight):
     assert given.prediction_weight == 0.5
 
 
-@pytest.mark.parametrize(
-    ("own_mean", "inputs", "caution"), [(True, 1, 0), (True, 2, 2), (False, 2, 1)]
-)
-def test_caution_is_for_several_inputs(own_mean, inputs, caution):
-    assert rules(own_mean).caution(inputs) == caution
-    assert rules(own_mean, caution=0.3).caution(inputs) == 0.3
-
-
-def test_the_shift_follows_the_width_the_more_rows_there_are():
-    powers = [rules().shift_power(n) for n in (10, 200, 10**6)]
-    assert powers == pytest.approx([10 / 210, 0.5, 1.0], rel=1e-3)
-    assert rules(shift_power=0).shift_power(200) == 0
+@pytest.mark.parametrize("own_mean", [True, False])
+def test_caution_is_for_several_inputs(own_mean):
+    assert rules(own_mean).caution(1) == 0.0
+    assert rules(own_mean).cautions(1) == (0.0,)
+    assert rules(own_mean).caution(2) in rules(own_mean).cautions(2)
+    assert min(rules(own_mean).cautions(2)) > 0
+    assert rules(own_mean, caution=0.3).cautions(2) == (0.3,)
 
 
 @pytest.mark.parametrize(

@@ -282,5 +282,18 @@ def test_a_guess_counts_as_much_as_it_helps(noise, weight, symmetric):
     assert min(GUESS_WEIGHTS) <= found.guess_weight <= max(GUESS_WEIGHTS)
 
 
-def test_without_a_guess_there_is_no_weight():
-    assert searched(symmetric=True).guess_weight is None
+@pytest.mark.parametrize(("far", "least", "most"), [(20.0, 4.0, 8.0), (0.02, 0.25, 0.7)])
+def test_bands_get_wider_away_from_the_data_as_much_as_it_helps(far, least, most):
+    """Residuals of rows that are far from all others are larger, or smaller, than usual."""
+    made = rows(300, columns=2, symmetric=True)
+    distances = np.where(np.arange(300) % 10 == 0, 2.0, 0.1)
+    given = replace(made, distances=distances)
+    wild = replace(given, residuals=given.residuals * np.where(distances > 1, far, 1.0))
+    unknown = np.where(np.arange(300) % 3 == 0, np.nan, distances)
+    for known in (wild, replace(wild, distances=unknown)):
+        assert least <= tune(known, np.array([3.0, 3.0]), n_jobs=None).caution <= most
+
+
+def test_caution_that_is_given_is_not_searched():
+    given = replace(rows(columns=2, caution=0.7), distances=np.ones(60))
+    assert tune(given, np.ones(2), n_jobs=None).caution == pytest.approx(0.7)

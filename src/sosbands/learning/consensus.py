@@ -79,9 +79,9 @@ class Consensus:
         )
         trials = tuple(trial for tuning in tunings for trial in tuning.trials)
         rows = min(tuning.n_rows for tuning in tunings)
-        guesses = [one.guess_weight for one in tunings if one.guess_weight is not None]
-        guess_weight = float(np.mean(guesses)) if guesses else None
-        return Tuning((*trials, best), best, tunings[0].criterion, rows, guess_weight)
+        guess_weight = float(np.mean([tuning.guess_weight for tuning in tunings]))
+        caution = float(np.mean([tuning.caution for tuning in tunings]))
+        return Tuning((*trials, best), best, tunings[0].criterion, rows, guess_weight, caution)
 
 
 def _average(values: Sequence[Any]) -> Array:

@@ -18,7 +18,7 @@ from sosbands.core.primal import squared_norms
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solution, Solver
 from sosbands.dependence import distance_correlation, hsic, hsic_by_weights, mutual_information
-from sosbands.types import Array, Folds, Indices
+from sosbands.types import Array, Folds, Indices, Mask
 
 Criterion: TypeAlias = Literal["hsic", "distance_correlation", "mutual_information"]
 
@@ -66,7 +66,10 @@ class CrossFit:
 
     def without(self, part: int) -> CrossFit:
         """Without every tenth row, from that one on."""
-        kept = np.arange(len(self.residuals)) % _PARTS != part
+        return self.take(np.arange(len(self.residuals)) % _PARTS != part)
+
+    def take(self, kept: Mask) -> CrossFit:
+        """Some of the rows."""
         weights = None if self.weights is None else self.weights[kept]
         return CrossFit(self.residuals[kept], self.scales[kept], weights)
 

@@ -41,18 +41,25 @@ class Extrapolation:
     unit: float
 
     @classmethod
-    def of(cls, B: Array, rng: np.random.Generator) -> Extrapolation:
-        """From pre-training rows; at most 5000 of them, in random order."""
-        inputs = Affine.of(B)
-        rows = inputs(B[rng.permutation(len(B))[:_NEIGHBOURS]])
-        unit = _usual(distances_among(rows))
+    def learn(cls, B: Array, rng: np.random.Generator) -> tuple[Extrapolation, Array]:
+        """From pre-training rows; at most 5000 of them, in random order.
+
+        And d of these rows from the nearest other one; NaN for rows that are not among them.
+        """
+        inputs, chosen = Affine.of(B), rng.permutation(len(B))[:_NEIGHBOURS]
+        rows = inputs(B[chosen])
+        among = distances_among(rows)
+        unit = _usual(among)
         for jitter, least in _REPEATED.items():
             if unit <= _FACTOR * jitter:  # most rows are repeated: how far apart are the places?
                 places = _places(rows, jitter)
                 apart = distances_among(places)
                 if len(places) >= least and np.median(apart) >= _APART * jitter:
                     unit = _usual(apart)
-        return cls(inputs, rows, unit if unit >= _LEAST_UNIT else 1.0)
+        made = cls(inputs, rows, unit if unit >= _LEAST_UNIT else 1.0)
+        distances = np.full(len(B), np.nan)
+        distances[chosen] = made._in_units(among)
+        return made, distances
 
     @cached_property
     def nearest(self) -> NearestRow:
@@ -66,7 +73,19 @@ class Extrapolation:
 
     def distance(self, B: Array) -> Array:
         """d of every row."""
-        return np.minimum(self.nearest.distance(self.inputs(B)) / self.unit, _FARTHEST)
+        return self._in_units(self.nearest.distance(self.inputs(B)))
+
+    def _in_units(self, distances: Array) -> Array:
+        return np.minimum(distances / self.unit, _FARTHEST)
+
+
+def wider(spread: Array, distance: Array, caution: float) -> Array:
+    """Scales or widths of shape (n, ...), the wider the farther a row is from the data.
+
+    Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
+    """
+    factor = 1 + caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
+    return np.asarray((spread.T * factor).T)
 
 
 def _usual(distances: Array) -> float:

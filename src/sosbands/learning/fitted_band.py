@@ -13,7 +13,7 @@ from sosbands.core.threads import few_threads
 from sosbands.learning.blend import Blend
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs, Encoded
-from sosbands.learning.extrapolation import Extrapolation
+from sosbands.learning.extrapolation import Extrapolation, wider
 from sosbands.learning.means import Mean
 from sosbands.learning.scale_inputs import ScaleInputs, Seen
 from sosbands.learning.standardize import Affine, VaryingInputs
@@ -152,10 +152,7 @@ class FittedBand:
         spread = spread * self.residual_size
         if not self.caution:
             return mean, centre, spread
-        # Like d²/2 near the data and √d far away, where nobody knows how wrong a mean can be.
-        distance = self._distance(encoded)
-        wider = 1 + self.caution * 2 * (np.sqrt(np.hypot(1, distance)) - 1)
-        return mean, centre, (spread.T * wider).T
+        return mean, centre, wider(spread, self._distance(encoded), self.caution)
 
     def _seen(self, X: Any, encoded: Encoded) -> Seen:
         """What a joint scale sees: the preliminary prediction, too, if it counts."""

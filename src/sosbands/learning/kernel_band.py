@@ -25,7 +25,6 @@ _AUTOMATIC = (
     "width_weight",
     "prediction_weight",
     "caution",
-    "shift_power",
 )
 
 
@@ -96,11 +95,11 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is
-        the paper. "auto": 1, but 2 around a kernel mean, and 0 for one input.
-    shift_power : "auto" or float
+        the paper. "auto": 0 for one input, else between 0.25 and 8, by the out-of-fold interval
+        score, and 1 if nothing is tuned.
+    shift_power : float
         In [0, 1]. Calibration shifts the bounds of a two-sided band in proportion to its width to
-        this power: 0 by the same everywhere, 1 in proportion to the width. 0 is the paper. "auto":
-        n/(n + 200) for n pre-training rows, since few rows know narrow bands badly.
+        this power: 0, the paper's, by the same everywhere, 1 in proportion to the width.
     standardize : bool
         Whether inputs and output are standardised with the pre-training rows.
     band_rows : int or None
@@ -143,7 +142,7 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         prediction_weight: Any = "auto",
         difficulty: Any = "auto",
         caution: Any = "auto",
-        shift_power: Any = "auto",
+        shift_power: float = 1.0,
         standardize: bool = True,
         band_rows: int | None = 10_000,
         max_rank: int | None = None,
@@ -211,10 +210,10 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
             check_number("centre_penalty", self.centre_penalty, positive=True, automatic=True)
         self._check_coverage()
         self._check_likeness()
-        if self.shift_power != "auto" and self.shift_power > 1:
-            raise ValueError(f'shift_power must be "auto" or from 0 to 1, got {self.shift_power!r}')
-        for name in ("trace_penalty", "ridge_penalty", "offset"):
+        for name in ("shift_power", "trace_penalty", "ridge_penalty", "offset"):
             check_number(name, getattr(self, name))
+        if self.shift_power > 1:
+            raise ValueError(f"shift_power must be from 0 to 1, got {self.shift_power!r}")
         check_number("tol", self.tol, positive=True)
         for name in ("band_rows", "max_rank"):
             check_count(name, getattr(self, name))

@@ -174,17 +174,18 @@ class BandLearner:
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
             )
-            sees, scale_rows, guess = self._scale_rows(rows, leftover)
+            extrapolation, distances = Extrapolation.learn(rows.B, np.random.default_rng(self.seed))
+            sees, scale_rows, guess = self._scale_rows(rows, leftover, distances)
             tuning = None if consensus is None else consensus.tuning(sees)
             inliers = scale_rows.take(np.flatnonzero(leftover.inliers))
             solution, tuning = self._solve(inliers, tuning)
+        caution = self.rules.caution(len(sees.inputs.columns))
+        caution = caution if tuning is None else tuning.caution
         opinion = None
         if sees.difficulty is not None and guess is not None:
             some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
             spread = solution.functions.spread(scale_rows.Z[some])
-            weight = GUESS_WEIGHTS[-1]  # where nothing could be compared
-            if tuning is not None and tuning.guess_weight is not None:
-                weight = tuning.guess_weight
+            weight = GUESS_WEIGHTS[-1] if tuning is None else tuning.guess_weight
             units = sees.difficulty.units
             opinion = SecondOpinion.of(units, guess[some], spread, weight=weight)
         band = FittedBand(
@@ -196,10 +197,10 @@ class BandLearner:
             second_opinion=opinion,
             outputs=leftover.outputs,
             unit=leftover.unit,
-            extrapolation=Extrapolation.of(rows.B, np.random.default_rng(self.seed)),
+            extrapolation=extrapolation,
             inputs=rows.inputs,
-            caution=self.rules.caution(len(sees.inputs.columns)),
-            shift_power=self.rules.shift_power(len(rows.y)),
+            caution=caution,
+            shift_power=float(self.band.shift_power),
             blend=blend,
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
@@ -287,7 +288,7 @@ class BandLearner:
         return band_sample(n, None if self.rules.joint else self.band.band_rows, self.seed)
 
     def _scale_rows(
-        self, rows: PreparedRows, leftover: Leftover
+        self, rows: PreparedRows, leftover: Leftover, distances: Array
     ) -> tuple[ScaleInputs, ScaleRows, Array | None]:
         """Step 2: what the scale sees of the rows, and what it has to cover."""
         B, rules, residuals = rows.B, self.rules, leftover.residuals
@@ -315,6 +316,7 @@ class BandLearner:
             lengthscale=_entries(inputs, self.band.lengthscale, B.shape[1], seen.Z.shape[1]),
             weights=sees.weights(rules),
             guess_units=None if sees.difficulty is None else sees.difficulty.units,
+            distances=distances,
             row_weights=rows.weights,
         )
         return sees, scale_rows, seen.guess

@@ -53,10 +53,9 @@ _TREES = {"max_iter": 80, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_sampl
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
-# Around a given mean and around a kernel mean, which itself is worse away from the data.
-_CAUTION, _KERNEL_MEAN_CAUTION = 1.0, 2.0
-# Rows that know relative widths well enough for half the power of a proportional shift.
-_SHIFT_ROWS = 200
+# How much wider bands get away from the data if nothing is tuned, and what is tried. Among uniform
+# rows none at all would be best, but far from all rows nobody knows.
+_CAUTION, _CAUTIONS = 1.0, (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 # τ of symmetric bands and of the levels of two-sided ones: cases 1 to 4 and development sets.
 _COVERAGE, _LEVELS = 0.8, (0.2, 0.5, 0.9)
 # λ of the centre times n²: 700 to 5000 scored the same on the eight development sets.
@@ -210,14 +209,12 @@ class Rules:
         """How much wider a band gets away from the data: a single input has no empty corners."""
         if self.band.caution != "auto":
             return float(self.band.caution)
-        if n_inputs == 1:
-            return 0.0
-        return _KERNEL_MEAN_CAUTION if self.own_mean else _CAUTION
+        return 0.0 if n_inputs == 1 else _CAUTION
 
-    def shift_power(self, n: int) -> float:
-        """How much the shift follows the width: few rows know the width of narrow bands badly."""
-        given = self.band.shift_power
-        return n / (n + _SHIFT_ROWS) if given == "auto" else float(given)
+    def cautions(self, n_inputs: int) -> tuple[float, ...]:
+        """The values of `caution` to choose from."""
+        tuned = self.band.caution == "auto" and n_inputs > 1
+        return _CAUTIONS if tuned else (self.caution(n_inputs),)
 
     def difficulty(self, n: int, *, least_fold: int) -> Any | None:
         """The regressor that makes a first guess of the size of the residuals.

@@ -48,6 +48,8 @@ class ScaleRows:
         How much each column counts if all lengthscales are equal.
     guess_units : Affine or None
         Of the guess of the difficulty, the last column of Z; None if there is none.
+    distances : array of shape (n,) or None
+        From the nearest other row, in units of usual distances; NaN where they are not known.
     row_weights : array of shape (n,) or None
         How much each row counts, > 0.
     """
@@ -62,6 +64,7 @@ class ScaleRows:
     lengthscale: Any
     weights: Array
     guess_units: Affine | None = None
+    distances: Array | None = None
     row_weights: Array | None = None
 
     def take(self, chosen: Indices) -> ScaleRows:
@@ -71,6 +74,7 @@ class ScaleRows:
             Z=self.Z[chosen],
             residuals=self.residuals[chosen],
             outputs=self.outputs[chosen],
+            distances=None if self.distances is None else self.distances[chosen],
             row_weights=None if self.row_weights is None else self.row_weights[chosen],
             folds=renumbered(self.folds, chosen, len(self.Z)),
         )

@@ -27,10 +27,11 @@ from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
 from sosbands.learning.difficulty import SecondOpinion
+from sosbands.learning.extrapolation import wider
 from sosbands.learning.likelihood_search import plain
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.scale_rows import ScaleRows
-from sosbands.types import Array, Lengthscale
+from sosbands.types import Array, Indices, Lengthscale
 
 # Of the trust region, in logarithms of lengthscales: closer than 5 % data cannot tell.
 _FIRST_RADIUS, _LAST_RADIUS = 0.4, 0.05
@@ -76,8 +77,8 @@ class Tuning:
     """The whole search: every trial in order, and the chosen one.
 
     What is chosen is an average of candidates, and its figures are their averages. `guess_weight`
-    is how much a first guess of the size of the residuals counts beside the scale; None if there
-    is none.
+    is how much a first guess of the size of the residuals counts beside the scale, if there is one,
+    and `caution` how much wider bands get away from the data.
 
     Examples
     --------
@@ -92,7 +93,8 @@ class Tuning:
     chosen: Trial
     criterion: str
     n_rows: int
-    guess_weight: float | None = None
+    guess_weight: float = GUESS_WEIGHTS[-1]
+    caution: float = 0.0
 
     def to_frame(self) -> Any:
         """The trials as a pandas DataFrame, with a column that marks the chosen one."""
@@ -163,9 +165,9 @@ class BandSearch:
         lengthscale, found = self._lengthscale(shape, sizes, first)
         figures = figures + found - _figures([first], np.ones(1))
         best = self._sided((lengthscale, factor, symmetric), figures)
-        trials = dict.fromkeys([*self.trials, best])
-        guess_weight = self._guess_weight(first[0])
-        return Tuning(tuple(trials), best, rules.band.criterion, n, guess_weight)
+        guess_weight, fit = self._with_guess(first[0])
+        trials, criterion = tuple(dict.fromkeys([*self.trials, best])), rules.band.criterion
+        return Tuning(trials, best, criterion, n, guess_weight, self._caution(fit))
 
     @property
     def trials(self) -> list[Trial]:
@@ -181,19 +183,37 @@ class BandSearch:
         good = shares([fit for fit, _ in tried], _quality) * _LARGER_WEIGHT ** np.arange(len(tried))
         return np.asarray(good / good.sum())
 
-    def _guess_weight(self, fit: CrossFit) -> float | None:
-        """How much the guess counts: nothing where the scale alone has the better score."""
-        units = self.rows.guess_units
+    @property
+    def _held_out(self) -> Indices:
+        """The rows of a `CrossFit`."""
+        return np.concatenate([test for _, test in self.rows.folds])
+
+    def _with_guess(self, fit: CrossFit) -> tuple[float, CrossFit]:
+        """How much the guess counts, and the scales with it."""
+        units, guess = self.rows.guess_units, self.rows.Z[self._held_out, -1]
         if units is None:
-            return None
-        guess = self.rows.Z[np.concatenate([test for _, test in self.rows.folds]), -1]
+            return GUESS_WEIGHTS[-1], fit
         spread = fit.scales if fit.scales.ndim == 1 else fit.scales[:, None]
-        opinions = (
-            SecondOpinion.of(units, guess, spread, weight=weight) for weight in GUESS_WEIGHTS
-        )
-        averaged = [opinion.averaged(guess, spread) for opinion in opinions]
-        fits = [replace(fit, scales=scales.reshape(fit.scales.shape)) for scales in averaged]
-        return float(shares(fits, _quality) @ np.array(GUESS_WEIGHTS))
+
+        def averaged(weight: float) -> CrossFit:
+            opinion = SecondOpinion.of(units, guess, spread, weight=weight)
+            return replace(fit, scales=opinion.averaged(guess, spread).reshape(fit.scales.shape))
+
+        good = shares([averaged(weight) for weight in GUESS_WEIGHTS], _quality)
+        weight = float(good @ np.array(GUESS_WEIGHTS))
+        return weight, averaged(weight)
+
+    def _caution(self, fit: CrossFit) -> float:
+        """How much wider the bands get away from the data."""
+        rules, n_inputs = self.rows.rules, self.rows.n_inputs
+        cautions = rules.cautions(n_inputs)
+        if self.rows.distances is None or len(cautions) == 1:
+            return rules.caution(n_inputs)
+        distances = self.rows.distances[self._held_out]
+        known = np.isfinite(distances)
+        fit, distances = fit.take(known), distances[known]
+        fits = [replace(fit, scales=wider(fit.scales, distances, caution)) for caution in cautions]
+        return _average(cautions, shares(fits, _quality))
 
     def _lengthscale(
         self, shape: Array, sizes: Sequence[float], first: Outcome
