@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from sosbands import BandRegressor, load, save
 from sosbands.cli.fit_summary import over_time
@@ -31,7 +32,8 @@ def test_newer_rows_calibrate_and_nothing_is_refitted(sosbands, model, newer, tm
     twin, made = load(model), load(out)
     (twin.partial_conformalize if add else twin.conformalize)(X, y)
     assert np.array_equal(made.predict(X), load(model).predict(X))
-    assert np.array_equal(made.predict_interval(X, 0.8), twin.predict_interval(X, 0.8))
+    # Scores of one row in another block of rows are the same but for rounding.
+    assert_allclose(made.predict_interval(X, 0.8), twin.predict_interval(X, 0.8), rtol=1e-12)
     told = facts(done)
     assert told["calibrated"].startswith("with 100 rows of newer.csv, ")
     summary = sosbands("info", out).stdout
