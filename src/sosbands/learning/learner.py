@@ -179,8 +179,7 @@ class BandLearner:
             tuning = None if consensus is None else consensus.tuning(sees)
             inliers = scale_rows.take(np.flatnonzero(leftover.inliers))
             solution, tuning = self._solve(inliers, tuning)
-        caution = self.rules.caution(len(sees.inputs.columns))
-        caution = caution if tuning is None else tuning.caution
+        untuned = self.rules.caution(len(sees.inputs.columns))
         opinion = None
         if sees.difficulty is not None and guess is not None:
             some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
@@ -199,7 +198,7 @@ class BandLearner:
             unit=leftover.unit,
             extrapolation=extrapolation,
             inputs=rows.inputs,
-            caution=caution,
+            caution=untuned if tuning is None else tuning.caution,
             shift_power=float(self.band.shift_power),
             blend=blend,
         )

@@ -44,7 +44,7 @@ class StoredBooster(ABC):
     parameters: dict[str, Any]
     native: NDArray[np.uint8] | None
 
-    library: ClassVar[str]
+    package: ClassVar[str]
     regressor: ClassVar[str]
     # Its beginning and its end: parsers may crash without them.
     whole: ClassVar[re.Pattern[bytes]]
@@ -60,9 +60,9 @@ class StoredBooster(ABC):
 
     def restored(self) -> Any:
         """The regressor, by the parser of its library."""
-        library, title = self.library, PARSERS[self.library]
+        package, title = self.package, PARSERS[self.package]
         try:
-            made = getattr(import_module(library), self.regressor)(**self.parameters)
+            made = getattr(import_module(package), self.regressor)(**self.parameters)
             if self.native is not None:
                 content = numbers(self.native, "the bytes of a model", ndim=1, kinds="u")
                 whole = self.whole.fullmatch(content.tobytes())
@@ -71,14 +71,14 @@ class StoredBooster(ABC):
                 self.read(made, whole[0])
         except ImportError as error:
             raise ModelFileError(
-                f"it holds a model of {title} and {library} cannot be imported ({error}): pip "
-                f"install {library}"
+                f"it holds a model of {title} and {package} cannot be imported ({error}): pip "
+                f"install {package}"
             ) from None
         except Exception as error:
             said = shortened(" ".join(str(error).split()))
             raise ModelFileError(
                 f"{title} cannot read the model that the file holds ({said}): use another "
-                f"copy, or the version of {library} that wrote it"
+                f"copy, or the version of {package} that wrote it"
             ) from error
         return made
 
@@ -96,7 +96,7 @@ class StoredBooster(ABC):
 class StoredLightGBM(StoredBooster):
     """The text that LightGBM writes, which holds the categories of pandas as well."""
 
-    library, regressor = "lightgbm", "LGBMRegressor"
+    package, regressor = "lightgbm", "LGBMRegressor"
     whole = re.compile(rb"tree\n.*\nend of trees\n.*\npandas_categorical:[^\n]*\n", re.DOTALL)
 
     @staticmethod
@@ -117,7 +117,7 @@ class StoredLightGBM(StoredBooster):
 class StoredXGBoost(StoredBooster):
     """The UBJSON that XGBoost writes."""
 
-    library, regressor = "xgboost", "XGBRegressor"
+    package, regressor = "xgboost", "XGBRegressor"
     whole = re.compile(rb"\{.{9}learner.*version\[.{4,40}\}", re.DOTALL)
 
     @staticmethod
@@ -136,7 +136,7 @@ class StoredXGBoost(StoredBooster):
 class StoredCatBoost(StoredBooster):
     """The cbm format of CatBoost."""
 
-    library, regressor = "catboost", "CatBoostRegressor"
+    package, regressor = "catboost", "CatBoostRegressor"
     whole = re.compile(rb"CBM1.{8,}", re.DOTALL)  # the size of the trees, the trees, the rest
 
     @staticmethod

@@ -139,7 +139,7 @@ KINDS: Mapping[str, Kind] = {
         ),
         *(Kind(_of_sklearn(*name.split(".")), *how) for name, how in _FITTED.items()),
         *(Kind(one, band_parts.part, _NOTHING) for one in _PARTS),
-        *(Kind(one, boosters.booster, _NOTHING, parser=one.library) for one in boosters.STAND_INS),
+        *(Kind(one, boosters.booster, _NOTHING, parser=one.package) for one in boosters.STAND_INS),
         *_CHECKED,
     )
 }
