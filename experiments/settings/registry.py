@@ -19,6 +19,8 @@ BOTH = (MODEL, KERNEL)
 OWN_SPLITS = ("own split", "own split, kernel mean")
 # More rows than any set has.
 MANY = 10**9
+# The sets with more than 3000 rows; their outputs pile up at an end.
+LARGEST = ("california", "bike_uci")
 # Sets with so few rows that neighbours guess the size of residuals, or with enough for two sides.
 NEIGHBOURS, TWO_SIDED = ("lidar", "triceps", "yacht"), ("triceps", *LARGE)
 TREES = HistGradientBoostingRegressor(
@@ -149,9 +151,24 @@ _DECLARED = (
         ),
         constants("a guess that counts up to one", {"search.GUESS_WEIGHTS": (0.0, 0.5, 1.0)}),
         constants("neighbours, however many rows", {"plan._TREE_ROWS": MANY}, sets=LARGE),
+        constants(
+            "small trees, however many rows",
+            {"plan._LARGER_TREE_ROWS": MANY},
+            ("all rows",),
+            LARGEST,
+        ),
+        constants("larger trees from 500 rows on", {"plan._LARGER_TREE_ROWS": 500}, sets=LARGE),
         constants("trees from 100 rows on", {"plan._TREE_ROWS": 100}, sets=NEIGHBOURS),
         constants("7 neighbours", {"plan._NEIGHBOURS": 7}, sets=NEIGHBOURS),
         constants("30 neighbours", {"plan._NEIGHBOURS": 30}, sets=NEIGHBOURS),
+    ),
+    setting(
+        "limits",
+        "`y_min`, `y_max`",
+        [
+            Variant("none", setup, {"y_min": None, "y_max": None}, sets=LARGEST)
+            for setup in (MODEL, AUTO)
+        ],
     ),
     setting(
         "caution",
@@ -182,8 +199,8 @@ _DECLARED = (
     setting(
         "band_rows",
         "`band_rows`",
-        band("5000", ("all rows",), ("california", "bike_uci"), band_rows=5000),
-        band("2500", ("all rows",), ("california", "bike_uci"), band_rows=2500),
+        band("5000", ("all rows",), LARGEST, band_rows=5000),
+        band("2500", ("all rows",), LARGEST, band_rows=2500),
     ),
     setting(
         "residual_power",

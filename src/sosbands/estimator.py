@@ -76,8 +76,10 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
     remove_outliers : float or None
         Leave rows out of the band whose preliminary residual is further from the median than this
         many robust standard deviations. They still calibrate.
-    y_min, y_max : float or None
-        Intervals are clipped to what is possible.
+    y_min, y_max : float, "auto" or None
+        Where outputs end: intervals go no further. "auto": at the smallest and at the largest
+        training output, if at least five rows share it, such as counts of zero or capped prices.
+        Coverage is guaranteed all the same: outputs beyond such a limit count as misses.
     n_jobs : int or None
         Folds in parallel, through joblib. The result does not depend on it.
     random_state : int, RandomState or None
@@ -132,8 +134,8 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
         cv: Any = 5,
         band_transformer: Any = None,
         remove_outliers: float | None = None,
-        y_min: float | None = None,
-        y_max: float | None = None,
+        y_min: float | str | None = "auto",
+        y_max: float | str | None = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -162,6 +164,8 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
             KernelMean(spread=None, standardize=False),
             band=KernelBand.as_published(),
             calibration_size=0.5,
+            y_min=None,
+            y_max=None,
         )
         return published.set_params(**parameters)
 
@@ -326,6 +330,7 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
             transformer=self.band_transformer,
             cv=self.cv,
             remove_outliers=self.remove_outliers,
+            limits=(self.y_min, self.y_max),
             n_jobs=self.n_jobs,
             progress=Progress(self.verbose > 0),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),

@@ -26,8 +26,8 @@ class BandPredictions:
     band_: FittedBand
     calibration_: Any  # a Calibration, or None before there are rows
     symmetric_: bool
-    y_min: float | None
-    y_max: float | None
+    y_min: float | str | None
+    y_max: float | str | None
 
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """The mean, and the scale if `return_std`.
@@ -174,8 +174,7 @@ class BandPredictions:
         for rows in row_blocks(X):
             at = self.band_.at(_safe_indexing(X, rows))
             out[rows] = distribution.counts_at(at, y[rows]) / distribution.size
-        low = -np.inf if self.y_min is None else self.y_min
-        high = np.inf if self.y_max is None else self.y_max
+        low, high = self._given_limits
         return np.where(y < low, 0.0, np.where(y >= high, 1.0, out))
 
     def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -254,9 +253,14 @@ class BandPredictions:
         return self.calibration_.distribution
 
     def _clipped(self, values: Array) -> Array:
-        low = -np.inf if self.y_min is None else self.y_min
-        high = np.inf if self.y_max is None else self.y_max
-        return np.clip(values, low, high, out=values)
+        """Infinite ends, too, stop at limits that the user has given."""
+        return np.clip(values, *self._given_limits, out=values)
+
+    @property
+    def _given_limits(self) -> tuple[float, float]:
+        low, high = self.y_min, self.y_max
+        given = -np.inf if low is None or isinstance(low, str) else low
+        return given, np.inf if high is None or isinstance(high, str) else high
 
 
 def table_columns(levels: Sequence[float], *, scalar: bool) -> list[str]:

@@ -226,6 +226,44 @@ def test_intervals_are_cut_to_what_is_possible(calibration):
     assert_array_equal(q, [[low, high]] * 80)
 
 
+def zero_inflated(n=120, seed=0):
+    X, y = wave(n, seed=seed)
+    return X, np.maximum(y, 0.0)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("calibration", MODES)
+def test_intervals_end_where_outputs_pile_up(calibration, symmetric):
+    X, y = zero_inflated()
+    settings = {"calibration": calibration, "cv": 3, "symmetric": symmetric}
+    model = band(**settings).fit(X, y)
+    intervals = model.predict_interval(X, [0.5, 0.9])
+    assert intervals.min() == 0
+    free = band(**settings, y_min=None).fit(X, y).predict_interval(X, [0.5, 0.9])
+    assert free.min() < 0
+    assert model.band_.limits.high is None  # the largest output is that of one row
+    assert np.mean(np.diff(intervals, axis=1)) < np.mean(np.diff(free, axis=1))
+
+
+def test_a_predictive_distribution_ends_where_outputs_pile_up():
+    X, y = zero_inflated()
+    model = band().fit(X, y)
+    assert model.predict_quantiles(X, [0.1, 0.9]).min() == 0
+    assert model.sample(X, 20, random_state=0).min() == 0
+    assert_array_equal(model.predict_cdf(X[:3], [-0.1, -1.0, -2.0]), 0)
+
+
+def test_calibration_rows_beyond_a_limit_that_is_none_are_missed():
+    X, y = zero_inflated()
+    model = band(calibration=None).fit(X, y)
+    new, outputs = wave(40, seed=3)
+    model.conformalize(new, np.where(np.arange(40) < 8, -5.0, np.maximum(outputs, 0.0)))
+    intervals = model.predict_interval(new, [0.7, 0.9])
+    assert intervals[:, 0, 0].min() == 0  # a fifth are missed
+    assert np.all(np.isneginf(intervals[:, 0, 1]))
+    assert np.all(np.isposinf(intervals[:, 1, 1]))
+
+
 @pytest.mark.parametrize("calibration", MODES)
 def test_tables_in_pieces_get_the_same_answers(calibration, monkeypatch):
     X, y = wave()

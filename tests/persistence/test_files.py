@@ -116,6 +116,7 @@ KERNEL_BANDS = {
     ).fit(X, y),
     "joint, two-sided": lambda: band(joint_mean=True, symmetric=False).fit(X, y),
     "clipped, without outliers": lambda: band(y_min=-9.0, y_max=9, remove_outliers=3.0).fit(X, y),
+    "outputs that pile up": lambda: band().fit(X, np.maximum(y, np.median(y))),
     "time": lambda: band(cv=TimeSeriesSplit(3)).fit(X, y),
     "groups of rows": lambda: band(cv=GroupKFold(3)).fit(X, y, groups=np.arange(N) % 20),
     "a solver": lambda: band(solver=Newton(tol=1e-3)).fit(X, y),

@@ -758,3 +758,22 @@ def test_a_blend_is_an_average_of_two_means(part, value, reason, tmp_path):
         blend[part] = {**text("x"), "content": value}
     with pytest.raises(ModelFileError, match=reason):
         sosbands.load(parts.write())
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "reason"),
+    [
+        ("low", '"x"', "limits are numbers"),
+        ("slack", "null", "limits are numbers"),
+        ("slack", "-1.0", "in no order"),
+        ("slack", "NaN", "in no order"),
+        ("high", "-99.0", "in no order"),
+    ],
+)
+def test_limits_of_outputs_are_numbers_in_order(part, value, reason, tmp_path):
+    model = regressor(None, lengthscale=1.0, random_state=0, y_min=-50.0, y_max=50.0).fit(X, y)
+    parts = Parts(model, tmp_path)
+    limits = parts.attributes["band_"]["content"]["content"]["limits"]["content"]["content"]
+    limits[part] = {**text("x"), "content": value}
+    with pytest.raises(ModelFileError, match=reason):
+        sosbands.load(parts.write())

@@ -7,6 +7,7 @@ ranks: the k-th smallest score, k = ⌈level·(m + 1)⌉, and +∞ if k > m.
 Scores of +∞ are legal; NaN is refused. Nothing here warns: `notes` tells what there is to say.
 """
 
+from sosbands.conformal.bounded_family import BoundedFamily
 from sosbands.conformal.calibration import (
     BandRows,
     CalibratedBand,
@@ -26,6 +27,7 @@ from sosbands.conformal.weights import WeightedCalibration
 
 __all__ = [
     "BandRows",
+    "BoundedFamily",
     "CalibratedBand",
     "Calibration",
     "ClusteredCalibration",

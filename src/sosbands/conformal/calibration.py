@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sosbands.conformal.bounded_family import BoundedFamily
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.nested_family import NestedFamily
 from sosbands.conformal.ranks import ascending, row_shortage
 from sosbands.types import Array
 
-Family: TypeAlias = IntervalFamily | NestedFamily
+Family: TypeAlias = IntervalFamily | NestedFamily | BoundedFamily
 
 
 class CalibratedBand(Protocol):
@@ -48,7 +49,7 @@ class BandRows:
     Attributes
     ----------
     mean : array of shape (n,)
-    family : IntervalFamily or NestedFamily
+    family : IntervalFamily, NestedFamily or BoundedFamily
         The nested intervals of the rows.
     local_inputs : array of shape (n, d)
         The inputs in units in which one bandwidth suits all columns.

@@ -107,7 +107,7 @@ class PlusCalibration(Calibration):
 
         Parameters
         ----------
-        families : sequence of IntervalFamily or NestedFamily
+        families : sequence of IntervalFamily, NestedFamily or BoundedFamily
             Each fold's band at the new rows, in the order of the scores.
         levels : sequence of float
             The confidence levels.

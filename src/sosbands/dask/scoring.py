@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import dask
@@ -93,14 +93,7 @@ def evaluated(band: FittedBand, X: Any, slot: int) -> BandRows:
     rows = np.clip(np.arange(size) - front, 0, n - 1)
     batches = [band.at(taken(X, rows[k : k + _BATCH])) for k in range(0, size, _BATCH)]
     own = slice(front, front + n)
-    first = batches[0]
-    family = replace(
-        first.family,
-        **{
-            one.name: _joined([getattr(batch.family, one.name) for batch in batches], own)
-            for one in fields(first.family)
-        },
-    )
+    family = _joined([batch.family for batch in batches], own)
     mean = _joined([batch.mean for batch in batches], own)
     inputs = _joined([batch.local_inputs for batch in batches], own)
     return BandRows(band, X, mean, family, inputs)
@@ -108,7 +101,12 @@ def evaluated(band: FittedBand, X: Any, slot: int) -> BandRows:
 
 def _joined(parts: Sequence[Any], own: slice) -> Any:
     """An entry for each row, of all batches; what is not about rows stays as it is."""
-    return np.concatenate(parts)[own] if np.ndim(parts[0]) else parts[0]
+    first = parts[0]
+    if is_dataclass(first):
+        names = [one.name for one in fields(first)]
+        joined = {name: _joined([getattr(part, name) for part in parts], own) for name in names}
+        return replace(first, **joined)  # type: ignore[type-var]
+    return np.concatenate(parts)[own] if np.ndim(first) else first
 
 
 def block_calibrations(

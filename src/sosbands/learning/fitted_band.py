@@ -15,6 +15,7 @@ from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.extrapolation import Extrapolation, wider
 from sosbands.learning.means import Mean
+from sosbands.learning.output_limits import OutputLimits
 from sosbands.learning.scale_inputs import ScaleInputs, Seen
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array
@@ -58,6 +59,8 @@ class FittedBand:
         How much the calibrating shift of a two-sided band follows its width.
     blend : Blend or None
         What takes the place of the mean in the intervals, and of the prediction in the scale.
+    limits : OutputLimits or None
+        Where intervals end.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class FittedBand:
     caution: float
     shift_power: float
     blend: Blend | None = None
+    limits: OutputLimits | None = None
 
     @property
     def symmetric(self) -> bool:
@@ -112,13 +116,17 @@ class FittedBand:
         with few_threads(X.shape[0]):
             encoded = self.encoding.encoded(X)
             mean, centre, spread = self._located(X, encoded)
-        family: Family
+        return BandRows(self, X, mean, self._family(centre, spread), self.inputs(encoded.B))
+
+    def _family(self, centre: Array, spread: Array) -> Family:
+        """The nested intervals of bands with these centres, scales or widths."""
+        family: IntervalFamily | NestedFamily
         if self.symmetric:
             family = IntervalFamily.around(centre, spread)
         else:
             typical = self.residual_size
             family = NestedFamily.of(centre, spread, power=self.shift_power, typical=typical)
-        return BandRows(self, X, mean, family, self.inputs(encoded.B))
+        return family if self.limits is None else self.limits.bounded(family)
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""

@@ -35,6 +35,7 @@ from sosbands.learning.means import (
     means_by_folds,
     stacked_mean,
 )
+from sosbands.learning.output_limits import OutputLimits
 from sosbands.learning.plan import Rules
 from sosbands.learning.prepared_rows import PreparedRows
 from sosbands.learning.progress import Progress
@@ -85,6 +86,8 @@ class BandLearner:
         What the band sees of X; None for a `TableEncoder`.
     cv : int or splitter
     remove_outliers : float or None
+    limits : tuple of two
+        Where intervals end below and above: a number, None, or "auto".
     n_jobs : int or None
     progress : Progress
     seed : int
@@ -97,6 +100,7 @@ class BandLearner:
     transformer: Any
     cv: Any
     remove_outliers: float | None
+    limits: tuple[Any, Any]
     n_jobs: int | None
     progress: Progress
     seed: int
@@ -201,6 +205,7 @@ class BandLearner:
             caution=untuned if tuning is None else tuning.caution,
             shift_power=float(self.band.shift_power),
             blend=blend,
+            limits=OutputLimits.of(y, *self.limits),
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 

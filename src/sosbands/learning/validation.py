@@ -28,10 +28,13 @@ MIN_ROWS = 10  # that a band learns from
 
 def check_limits(low: Any, high: Any) -> None:
     """Raise an error if y_min and y_max are no limits of outputs."""
+    numbers = []
     for name, value in (("y_min", low), ("y_max", high)):
-        if value is not None and not (isinstance(value, Real) and not np.isnan(float(value))):
-            raise ValueError(f"{name} must be a number or None, got {quoted(value)}")
-    if low is not None and high is not None and not low < high:
+        if isinstance(value, Real) and not np.isnan(float(value)):
+            numbers.append(value)
+        elif value is not None and not (isinstance(value, str) and value == "auto"):
+            raise ValueError(f'{name} must be a number, "auto" or None, got {quoted(value)}')
+    if len(numbers) == 2 and not low < high:
         raise ValueError(f"y_min must be below y_max, got {low!r} and {high!r}")
 
 
@@ -45,7 +48,8 @@ def fitting_rows(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[
 def check_outputs_within(estimator: Any, lowest: float, highest: float) -> None:
     """Raise an error if outputs go beyond y_min and y_max: intervals, clipped, never hold them."""
     low, high = estimator.y_min, estimator.y_max
-    if (low is not None and lowest < low) or (high is not None and highest > high):
+    below = isinstance(low, Real) and lowest < float(low)
+    if below or (isinstance(high, Real) and highest > float(high)):
         raise ValueError(
             f"y goes from {lowest:g} to {highest:g}, beyond y_min={low!r} and "
             f"y_max={high!r}: correct the limits, or the data"

@@ -118,6 +118,15 @@ def fitted_band(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes)
 
 
+def output_limits(kind: type, attributes: Attributes) -> Any:
+    """Numbers, or nothing, of which the lower one is below the other."""
+    values: list[Any] = [attributes.get(name) for name in ("low", "high", "slack")]
+    known = [value for value in values[:2] if value is not None]
+    check(all(isinstance(value, float) for value in [*known, values[2]]), "limits are numbers")
+    check(0 <= values[2] < np.inf and known == sorted(set(known)), "limits are in no order")
+    return kind(**attributes)
+
+
 def certificate(kind: type, attributes: Attributes) -> Any:
     """What proves a solution, with its status by name."""
     return kind(**{**attributes, "status": Status[str(attributes["status"])]})

@@ -37,6 +37,7 @@ from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.levels import LevelEncoding, LevelMeans
 from sosbands.learning.means import Mean
 from sosbands.learning.neighbours import NeighbourMean
+from sosbands.learning.output_limits import OutputLimits
 from sosbands.learning.quantities import DateEncoding, NumberEncoding
 from sosbands.learning.scale_inputs import LevelSizes, ScaleInputs
 from sosbands.learning.search import Trial, Tuning
@@ -99,6 +100,7 @@ _CHECKED = (
     Kind(Extrapolation, band_parts.extrapolation, _NOTHING),
     Kind(BandFunctions, band_parts.band_functions, _NOTHING),
     Kind(FittedBand, band_parts.fitted_band, _NOTHING),
+    Kind(OutputLimits, band_parts.output_limits, _NOTHING),
     Kind(Features, band_parts.features, _NOTHING),
     Kind(GaussianProcess, band_parts.gaussian_process, _NOTHING, frozenset({"leave_one_out"})),
     Kind(KernelExpansion, band_parts.expansion, _NOTHING),
