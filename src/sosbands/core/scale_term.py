@@ -22,6 +22,9 @@ from sosbands.types import Array
 # accuracy at which Newton's method gains three digits a step.
 _PAIRWISE_FEATURES = 96
 _CAUCHY_TOLERANCE = 1e-3
+# Rows of a symmetric matrix that are computed at once, up to the diagonal: with 400 rows and 300
+# features 256 took a fifth longer, all at once twice as long.
+_BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class ScaleState:
         directions which both have less than a fraction `least` of its bound are left out.
         """
         if len(self.eigenvalues) > _PAIRWISE_FEATURES:
-            return self._hadamard_curvature()
+            return self._hadamard_curvature(least)
         small = 4 * self.term.ridge * self.weights <= least * self.roots
         factor = self.curvature_factor(int(np.count_nonzero(small)))
         return factor @ factor.T
@@ -135,14 +138,20 @@ class ScaleState:
         out *= np.sqrt(theta[np.tri(len(s), dtype=bool)][skipped:, None])
         return out.T
 
-    def _hadamard_curvature(self, tol: float = _CAUCHY_TOLERANCE) -> Array:
+    def _hadamard_curvature(self, least: float = 0.0, tol: float = _CAUCHY_TOLERANCE) -> Array:
         G, alpha = self.images, self.weights
         # Θₖₗ is tiny unless one of k and l has a weight beside its root: few directions do.
-        large = 4 * self.term.ridge * alpha > 0.1 * tol * self.roots
+        large = 4 * self.term.ridge * alpha > max(least, 0.1 * tol) * self.roots
         G_large, alpha = G[:, large], alpha[large]
-        out = np.zeros((len(G), len(G)))
-        for e in cauchy_factor(self.roots, tol).T:
-            out += ((G_large * (2 * alpha * e[large])) @ G_large.T) * ((G * e) @ G.T)
+        factors = [(e, 2 * alpha * e[large]) for e in cauchy_factor(self.roots, tol).T]
+        out = np.empty((len(G), len(G)))
+        for start in range(0, len(G), _BLOCK):
+            rows, upto = slice(start, start + _BLOCK), slice(start + _BLOCK)
+            part = out[rows, upto]
+            part[:] = 0.0
+            for e, weighted in factors:
+                part += ((G_large[rows] * weighted) @ G_large[upto].T) * ((G[rows] * e) @ G[upto].T)
+            out[upto, rows] = part.T
         return out
 
 
