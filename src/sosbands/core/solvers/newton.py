@@ -121,7 +121,7 @@ class Newton(Solver):
             working = self._start(problem, units, reduction)
         floor = zero_level(problem) / units.value
         gap, stalls, joined = np.inf, 0, 0 if working.complete else 1
-        tol = max(_FIRST_TOL, 2 * self.tol)
+        tol = max(_FIRST_TOL, 3 * self.tol)
         while stalls <= _PATIENCE:
             # The tolerance itself is aimed at first, with a margin only if that was not enough.
             least = self.tol if tol > self.tol else 0.3 * self.tol
