@@ -59,6 +59,23 @@ def test_the_hadamard_curvature_agrees_with_the_pairwise_one(mu):
     assert_allclose(state._hadamard_curvature(), slow, rtol=0.1, atol=0.02 * np.diag(slow).max())
 
 
+def test_a_curvature_of_several_blocks_of_rows_is_that_of_all_at_once(monkeypatch):
+    term, gamma = scale_term(40, 30), np.random.default_rng(1).uniform(0, 1, 40)
+    whole = term.at(gamma, 1e-2)._hadamard_curvature()
+    monkeypatch.setattr("sosbands.core.scale_term._BLOCK", 15)
+    blocks = term.at(gamma, 1e-2)._hadamard_curvature()
+    assert_allclose(blocks, whole, rtol=1e-10, atol=1e-12 * np.diag(whole).max())
+    assert_allclose(blocks, blocks.T, rtol=1e-10, atol=1e-12 * np.diag(whole).max())
+
+
+def test_a_curvature_without_pairs_close_to_none_is_the_same_by_both_ways():
+    term, gamma = scale_term(40, 30), np.random.default_rng(1).uniform(0, 1, 40)
+    state = term.at(gamma, 1e-4)
+    fast, slow = state._hadamard_curvature(0.1, tol=1e-10), state.curvature(0.1)
+    assert 0 < np.sum(4 * term.ridge * state.weights <= 0.1 * state.roots) < 30
+    assert_allclose(fast, slow, rtol=0, atol=0.02 * np.diag(slow).max())
+
+
 def test_the_cauchy_factor_has_few_columns():
     s = np.geomspace(1e-6, 1e3, 300)
     E = cauchy_factor(s, 1e-8)

@@ -24,7 +24,8 @@ def penalty(problem: BandProblem, gamma: Array, rows: Array, cost: Array) -> flo
     """Ω*(M) of one side, M = Φᵀ diag(Γ) Φ − cost."""
     active = np.flatnonzero(gamma)
     rounding = np.finfo(float).eps * len(cost) * float(np.abs(cost).max())
-    root = np.sqrt(gamma[active])[:, None] * rows[active]
+    root = rows[active]
+    root *= np.sqrt(gamma[active])[:, None]  # in place: of many rows, new memory takes longer
     if problem.width_weight == 0 and len(active) < rows.shape[1]:  # cost = λ₁I: few rows will do
         eigenvalues = np.linalg.eigvalsh(root @ root.T) - problem.trace_penalty
     else:

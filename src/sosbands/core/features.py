@@ -211,11 +211,11 @@ def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: in
         return _all_features(kernel, X, landmarks, factor, made)
     count = _ROWS_PER_LANDMARK * len(landmarks)
     sample = trial_order(len(X))[:count] if count < len(X) else slice(None)
-    if made is None:
-        rows = Features.of(kernel, X[landmarks], factor).rows_and_norms(X[sample])[0]
+    if made is None:  # of few rows sooner than by L⁻ᵀ
+        columns = lapack.dtrtrs(factor, kernel(X[sample], X[landmarks]).T, lower=1)[0]
     else:
-        rows = made[sample]
-    directions = _leading_eigenvectors(rows.T @ rows, rank)
+        columns = made[sample].T
+    directions = _leading_eigenvectors(columns @ columns.T, rank)
     whitening = lapack.dtrtrs(factor, directions, lower=1, trans=1)[0]  # sooner than by L⁻ᵀ
     return _at_all_rows(Features(kernel, X[landmarks], np.ascontiguousarray(whitening)), X)
 

@@ -41,15 +41,6 @@ class Point:
         z = None if basis.mean is None else np.zeros(basis.mean.rows.shape[1])
         return cls(basis, z, tuple(np.zeros((side.rows.shape[1], 1)) for side in basis.scales))
 
-    def on(self, basis: Basis) -> Point:
-        """The same functions on a basis that begins with the features of this one."""
-        sizes = [side.rows.shape[1] for side in basis.scales]
-        factors = [
-            np.pad(R, ((0, size - len(R)), (0, 0)))
-            for R, size in zip(self.factors, sizes, strict=True)
-        ]
-        return Point(basis, self.z, tuple(factors))
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -111,10 +102,10 @@ class Value:
 
 
 def squared_norms(rows: Array, R: Array, block: int = 8192) -> Array:
-    """‖Rᵀφᵢ‖² for every row, in blocks."""
+    """‖Rᵀφᵢ‖² for every row, in blocks; R may be that of the first features alone."""
     out = np.empty(len(rows))
     for start in range(0, len(rows), block):
-        image = rows[start : start + block] @ R
+        image = rows[start : start + block, : len(R)] @ R
         out[start : start + block] = np.einsum("ij,ij->i", image, image)
     return out
 

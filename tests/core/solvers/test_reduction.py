@@ -190,3 +190,16 @@ def test_subspaces_aim_at_the_largest_eigenvalue_when_it_has_moved_far():
         shifts[0] = before
         restricted.tune_shifts(state)
         assert shifts[0] == after
+
+
+@pytest.mark.parametrize("changed", [0, 2, 9])
+def test_capped_rows_that_change_leave_the_restriction_what_it_is(changed):
+    problem = problem_with(joint=False, lengthscale=2.0, training_coverage=0.6)
+    units, rows = Normalised.of(problem), np.arange(problem.n)
+    roles = [RowRoles((rows[:6],), (rows[start : start + 9],)) for start in (6, 6 + changed)]
+    shared, gamma = Reduction(units), np.full(6, 0.5 * units.upper)
+    found = [shared.restrict(role, gamma, 0.0) for role in roles][-1]
+    afresh = Reduction(units).restrict(roles[-1], gamma, 0.0)
+    assert found.bases == (None,)
+    base, expected = (one.restriction.scales[0].base for one in (found, afresh))
+    assert_allclose(base, expected, rtol=1e-12, atol=1e-12)

@@ -241,10 +241,7 @@ def _side_direction(scale: ScaleState, D: Array, gradient: Array, *, soft: bool)
 def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None:
     """−(H + D)⁻¹ gradient; H is overwritten."""
     H.flat[:: len(H) + 1] += diagonal
-    scaling = 1.0 / np.sqrt(np.diag(H))
-    H *= scaling[:, None]
-    H *= scaling
-    return _solve(H, -scaling * gradient, scaling)
+    return _solve(H, -gradient)
 
 
 def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
@@ -287,9 +284,7 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
     half = solve_triangular(factor[0], F1.T, lower=True, check_finite=False)
     S = half.T @ half
     S[np.diag_indices(len(S))] += diagonal[stiff]
-    scaling = 1.0 / np.sqrt(np.diag(S))
-    reduced = right[stiff] - F1 @ cho_solve(factor, known, check_finite=False)
-    first = _solve(S * scaling[:, None] * scaling, scaling * reduced, scaling)
+    first = _solve(S, right[stiff] - F1 @ cho_solve(factor, known, check_finite=False))
     if first is None:
         return None
     out = np.empty(len(gradient))
@@ -299,17 +294,18 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
     return out
 
 
-def _solve(H: Array, right: Array, scaling: Array) -> Array | None:
-    """scaling · H⁻¹ right for H of unit diagonal; rounding can cost H its definiteness."""
+def _solve(H: Array, right: Array) -> Array | None:
+    """H⁻¹ right; rounding can cost H its definiteness, which a little more diagonal gives back."""
     if not len(right):  # no row is stiff
         return right
+    diagonal = H.diagonal().copy()
     for shift in (0.0, 1e-14, 1e-12, 1e-10):
         if shift:
-            H[np.diag_indices(len(H))] = 1.0 + shift
+            H.flat[:: len(H) + 1] = diagonal * (1.0 + shift)
         # Without SciPy's checks, which take longer than a small factorisation.
         _, solution, failed = lapack.dposv(H.T, right)  # in LAPACK's order of the entries
         if not failed:
-            return np.asarray(scaling * solution)
+            return np.asarray(solution)
     return None
 
 

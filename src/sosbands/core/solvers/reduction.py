@@ -45,6 +45,7 @@ class Reduction:
             self.costs.append(Cost(side.trace, gram, side.rows.shape[1]))
             self.shifts.append(side.trace + side.ridge)
         self.found: list[Array | None] = [None] * len(self.costs)
+        self._missed: dict[int, tuple[Indices, Array]] = {}
         weight, rows, y = units.fit_weight, units.mean_rows, units.targets
         self.fit_value = weight * float(y @ y)
         self.fit_gram = weight * (rows.T @ rows) if rows is not None and weight else None
@@ -68,7 +69,7 @@ class Reduction:
         self, side: int, free: Indices, capped: Indices, gamma: Array
     ) -> tuple[ScaleTerm, Array | None]:
         data, cost = self.units.scales[side], self.costs[side]
-        rows, missed = data.rows[free], data.rows[capped]
+        rows = data.rows[free]
         width = len(free) * (1 if cost.gram is None else 2) + len(capped)
         if cost.size > _COMPRESS * width:
             if len(capped) and self.found[side] is None:
@@ -76,13 +77,24 @@ class Reduction:
             Q = cost.compress(rows, self.shifts[side], self.found[side])
             base = -(Q.T @ cost.apply(Q))
             if len(capped):
-                image = missed @ Q
+                image = data.rows[capped] @ Q
                 base += self.units.upper * (image.T @ image)
             return ScaleTerm(rows @ Q, base, data.ridge), Q
         base = -cost.matrix()
         if len(capped):
-            base += self.units.upper * (missed.T @ missed)
+            base += self.units.upper * self._missed_gram(side, capped)
         return ScaleTerm(rows, base, data.ridge), None
+
+    def _missed_gram(self, side: int, capped: Indices) -> Array:
+        """ΦᵀΦ of the capped rows, from that of the last ones where few of them have changed."""
+        rows = self.units.scales[side].rows
+        last, gram = self._missed.get(side, (capped[:0], np.zeros((rows.shape[1],) * 2)))
+        fresh, gone = rows[np.setdiff1d(capped, last)], rows[np.setdiff1d(last, capped)]
+        if len(fresh) + len(gone) > len(capped):
+            fresh, gone, gram = rows[capped], rows[:0], np.zeros_like(gram)
+        gram = gram + fresh.T @ fresh - gone.T @ gone
+        self._missed[side] = capped, gram
+        return gram
 
     def positive_part(
         self,
