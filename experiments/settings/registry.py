@@ -102,6 +102,7 @@ _DECLARED = (
         "centre_penalty",
         "`centre_penalty`",
         band("none: around the mean", centre_penalty=None),
+        constants("ranks of a blend count half", {"blend._RANK_SHARES": (0.5, 0.5)}, sets=LARGE),
         constants("150/n²", {"plan._CENTRE_PENALTY": 150.0}),
         constants("15000/n²", {"plan._CENTRE_PENALTY": 15_000.0}),
     ),

@@ -68,6 +68,21 @@ def test_a_blend_is_the_best_average_out_of_sample(exchangeable, weighted):
     assert_allclose(blend(rows.mean.predictions[:5], new), expected)
 
 
+def test_with_many_rows_ranks_count_more():
+    shares = []
+    for n in (499, 500):
+        rows = prepared(n)
+        model = KernelMean(lengthscale=1.0, random_state=0)
+        _, blend = blended(rows, model, exchangeable=True, **LIMITS)
+        Z = rows.inputs(rows.B)
+        numbers, ranks = (1 - blend.rank_share) * Z, blend.rank_share * InputRanks.of(Z)(Z)
+        own = model.predict(numbers + np.sqrt(12) * ranks)
+        expected = (1 - blend.weight) * rows.mean.predictions + blend.weight * own
+        assert_allclose(blend(rows.mean.predictions, Z), expected)
+        shares.append(blend.rank_share)
+    assert shares == [0.5, 0.7]
+
+
 def test_what_helps_nothing_is_no_blend():
     rows = prepared(predictions=wave(40)[1])
     got, blend = blended(rows, KernelMean(random_state=0), exchangeable=True, **LIMITS)

@@ -205,6 +205,7 @@ def test_nothing_of_training_stays_that_prediction_does_not_need():
         "caution",
         "shift_power",
         "blend",
+        "limits",
     ]
 
     def parts(value, seen):

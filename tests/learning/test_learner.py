@@ -31,6 +31,7 @@ def learner(estimator=None, *, cv=5, remove_outliers=None, **parameters):
         transformer=None,
         cv=cv,
         remove_outliers=remove_outliers,
+        limits=("auto", "auto"),
         n_jobs=None,
         progress=Progress(),
         seed=0,

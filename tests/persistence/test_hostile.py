@@ -740,6 +740,8 @@ def test_the_fixture_of_version_2_is_small():
     [
         ("weight", "1.5", "a weight must be a share"),
         ("weight", '"all"', "a weight must be a share"),
+        ("rank_share", "1.5", "ranks count by a share"),
+        ("rank_share", '"all"', "ranks count by a share"),
         ("kernel_mean", "0.5", "needs a kernel mean"),
         ("ranks", "0.5", "needs ranks"),
         ("knots", np.array([[0.0, 0.0], [0.1, 0.2]]), "numbers must ascend"),

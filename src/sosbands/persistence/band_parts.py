@@ -50,10 +50,11 @@ def input_ranks(kind: type, attributes: Attributes) -> Any:
 
 def blend(kind: type, attributes: Attributes) -> Any:
     """A fitted kernel mean, which checks its columns when it predicts, ranks and its share."""
-    weight = attributes.get("weight")
+    weight, rank_share = attributes.get("weight"), attributes.get("rank_share", 0.0)
     check(isinstance(attributes.get("kernel_mean"), KernelMean), "a blend needs a kernel mean")
     check(isinstance(attributes.get("ranks"), InputRanks), "a blend needs ranks")
     check(isinstance(weight, float) and 0 < weight <= 1, "a weight must be a share")
+    check(isinstance(rank_share, float) and 0 <= rank_share <= 1, "ranks count by a share")
     return kind(**attributes)
 
 
