@@ -62,6 +62,15 @@ def test_the_summary_counts_rows_and_judges_on_those_held_out(fit, table):
     assert f"gap {model.certificate_.gap:.1e}" in found["certificate"]
 
 
+def test_the_summary_says_where_intervals_end(fit, table):
+    shown, model = fit(table.assign(y=table["y"].clip(lower=table["y"].median())))
+    low = model.band_.limits.low
+    assert low == table["y"].median()
+    expected = f"intervals do not go below {low:.6g}, where outputs pile up"
+    assert facts(shown)["limits"] == expected
+    assert "limits" not in facts(fit(table)[0])
+
+
 def test_all_rows_train_if_none_is_held_out(fit, table):
     shown, model = fit(table, "--test-size", "0", "--calibration", "cv+")
     assert facts(shown)["rows"] == "160: 160 learn and calibrate, 0 judge"

@@ -33,6 +33,7 @@ def fit_summary(
         "rows": _rows(model, rows, split),
         **columns_told(rows.columns, rows.left_out),
         "model": model_told(model),
+        **limits_told(model),
         **_judged(model, rows, split, level),
         "certificate": certificate_told(model),
     }
@@ -48,6 +49,16 @@ def model_told(model: BandRegressor) -> str:
     """Sides, mean and calibration."""
     sides = "symmetric" if model.symmetric_ else "two-sided"
     return f"{sides} band around {_mean(model.estimator_)}, {model.calibration} calibration"
+
+
+def limits_told(model: BandRegressor) -> dict[str, str]:
+    """Where intervals end, if outputs pile up somewhere."""
+    limits = model.band_.limits
+    if limits is None:
+        return {}
+    ends = (("below", limits.low), ("above", limits.high))
+    where = " and ".join(f"{side} {end:.6g}" for side, end in ends if end is not None)
+    return {"limits": f"intervals do not go {where}, where outputs pile up"}
 
 
 def certificate_told(model: BandRegressor) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sosbands.cli.fit_summary import certificate_told, columns_told, model_told
+from sosbands.cli.fit_summary import certificate_told, columns_told, limits_told, model_told
 from sosbands.cli.number_marks import marks_shown
 from sosbands.cli.table_columns import Choice, Columns
 from sosbands.cli.table_file import CsvFormat, Problems, TableError, TableFile
@@ -179,6 +179,7 @@ def large_summary(rows: LargeRows, model: Any, level: float) -> dict[str, str]:
         "rows": f"{n}: {parts}",
         **columns_told(rows.columns, rows.left_out),
         "model": model_told(model),
+        **limits_told(model),
         **rows.judged(model, level),
         "certificate": certificate_told(model),
     }
