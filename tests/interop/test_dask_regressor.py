@@ -288,6 +288,15 @@ def test_limits_clip_and_are_checked():
     assert low.compute().min() >= -20
 
 
+def test_intervals_end_where_outputs_pile_up():
+    capped = np.minimum(Y, np.quantile(Y, 0.9))
+    model, twin = far().fit(*chunked(X, capped)), near().fit(X, capped)
+    assert twin.band_.limits.high == capped.max()
+    found = model.predict_interval(D_NEW, LEVELS).compute()
+    same(found, twin.predict_interval(X_NEW, LEVELS))
+    assert found.max() == capped.max()
+
+
 def test_places_of_a_sample_are_found_slab_by_slab(monkeypatch):
     monkeypatch.setattr(fitting, "_SLAB", 7)
     for seed in range(20):
