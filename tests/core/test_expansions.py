@@ -81,3 +81,18 @@ def test_widths_add_up_from_level_to_level():
     shared = BandFunctions(levels[:2], None).widths(X)  # one kernel block for all
     assert_allclose(shared, widths[:, :2], rtol=1e-12)
     assert_array_equal(BandFunctions(levels, None).scale(X), widths[:, -1])
+
+
+@pytest.mark.parametrize("own_landmarks", [False, True])
+def test_the_centre_and_the_widths_together_are_those_of_each_alone(own_landmarks):
+    rng, X, P = np.random.default_rng(2), points(30), points(5, seed=1)
+    pair = tuple(KernelExpansion(Gaussian(0.5), P, rng.standard_normal((5, 2))) for _ in range(2))
+    places = points(6, seed=3) if own_landmarks else P
+    mean = KernelExpansion(Gaussian(0.5), places, rng.standard_normal(len(places)))
+    functions = BandFunctions((pair, pair), mean)
+    centre, spread = functions.centre_and_spread(X)
+    assert_allclose(centre, mean.sums(X), rtol=1e-12)
+    assert_allclose(spread, functions.widths(X), rtol=1e-12)
+    nothing, alone = BandFunctions((pair,), None).centre_and_spread(X)
+    assert nothing is None
+    assert_array_equal(alone, BandFunctions((pair,), None).widths(X))

@@ -57,6 +57,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(extrapolation, "_NEIGHBOURS", 15)
     monkeypatch.setattr(fitted_band, "_TYPICAL_ROWS", 10)
     monkeypatch.setattr(features, "_LANDMARKS", 90)
+    monkeypatch.setattr(features, "_FEW_LANDMARKS", 90)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ class KernelExpansion:
 
     def squares(self, X: Array) -> Array:
         """‖Wᵀk(P, x)‖² of shape (n,)."""
-        one: Array = squares([self], X)[0]
+        one: Array = _squares_and_sums([self], None, X)[0][0]
         return one
 
     def shares_kernel(self, other: KernelExpansion) -> bool:
@@ -55,15 +55,20 @@ class KernelExpansion:
         return self.kernel == other.kernel and same
 
 
-def squares(expansions: Sequence[KernelExpansion], X: Array) -> Array:
-    """‖Wᵀk(P, x)‖² of several expansions that share k(P, x), of shape (k, n)."""
-    first, out = expansions[0], np.empty((len(expansions), len(X)))
+def _squares_and_sums(
+    expansions: Sequence[KernelExpansion], line: KernelExpansion | None, X: Array
+) -> tuple[Array, Array | None]:
+    """‖Wᵀk(P, x)‖² of several expansions, (k, n), and wᵀk(P, x) of one; all share k(P, x)."""
+    first, squares = expansions[0], np.empty((len(expansions), len(X)))
+    sums = None if line is None else np.empty(len(X))
     for block in kernel_blocks(len(X), len(first.landmarks)):
         values = first.kernel(X[block], first.landmarks)
-        for expansion, squared in zip(expansions, out, strict=True):
+        for expansion, squared in zip(expansions, squares, strict=True):
             image = values @ expansion.weights
             np.einsum("ij,ij->i", image, image, out=squared[block])
-    return out
+        if line is not None and sums is not None:
+            np.matmul(values, line.weights, out=sums[block])
+    return squares, sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +103,23 @@ class BandFunctions:
 
     def widths(self, X: Array) -> Array:
         """Distances of the ends of two-sided bands from their centre, shape (n, levels, 2)."""
+        return self._widths_and_centre(X, None)[0]
+
+    def centre_and_spread(self, X: Array) -> tuple[Array | None, Array]:
+        """What the centre differs by from m, or None, and the spread, in the time of the latter."""
+        if self.mean is None or self.symmetric:
+            return None, self.spread(X)
+        widths, centre = self._widths_and_centre(X, self.mean)
+        return centre, widths
+
+    def _widths_and_centre(
+        self, X: Array, mean: KernelExpansion | None
+    ) -> tuple[Array, Array | None]:
         flat = [expansion for level in self.levels for expansion in level]
-        if all(flat[0].shares_kernel(other) for other in flat[1:]):
-            added = squares(flat, X)
+        others = flat[1:] if mean is None else [*flat[1:], mean]
+        if all(flat[0].shares_kernel(other) for other in others):
+            added, centre = _squares_and_sums(flat, mean, X)
         else:
             added = np.stack([expansion.squares(X) for expansion in flat])
-        return np.cumsum(added.T.reshape(len(X), len(self.levels), 2), axis=1)
+            centre = None if mean is None else mean.sums(X)
+        return np.cumsum(added.T.reshape(len(X), len(self.levels), 2), axis=1), centre

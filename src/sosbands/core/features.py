@@ -33,9 +33,11 @@ _GROWTH = 4
 # The features of one kernel take at most this many numbers (2 GB) unless max_rank says otherwise.
 _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
-# Landmarks from which features are made, if not all of them are kept. With 8 for each feature, 200
-# to 280 in the folds, arbitrary choices moved widths on airfoil by 3 %, with these by .05 %.
-_LANDMARKS = 500
+# Landmarks from which features are made, if not all of them are kept: of few features and of more.
+# With 250 for the 35 of the folds, arbitrary choices moved widths around a kernel mean on bike_uci
+# by .3 % on average, with 350 by .15 %, with 500 by .07 %, in a third more of the time; on airfoil
+# by .01 % or less.
+_FEW_FEATURES, _FEW_LANDMARKS, _LANDMARKS = 40, 350, 500
 # Rows for each landmark among which directions are compared.
 _ROWS_PER_LANDMARK = 4
 # One in so many eigenvectors is few: of 500, 40 took 20 ms, 300 took 85 ms, all took 29 ms.
@@ -205,7 +207,8 @@ def principal_features(kernel: Kernel, X: Array, *, tol: float = 1e-10, rank: in
 
     They vary among a sample of the rows as they do among all, where these are many.
     """
-    cap = _rank_cap(len(X), max(rank, _LANDMARKS))
+    most = _FEW_LANDMARKS if rank <= _FEW_FEATURES else _LANDMARKS
+    cap = _rank_cap(len(X), max(rank, most))
     landmarks, factor, made = _landmarks(kernel, X, tol, cap)
     if len(landmarks) <= rank:
         return _all_features(kernel, X, landmarks, factor, made)

@@ -22,6 +22,8 @@ Evidence: TypeAlias = Callable[[Array], tuple[float, Array, Array]]
 
 # Landmarks stay where they are while θ moves, and may become nearly dependent.
 _JITTER = 1e-8
+# Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
+_LEAST_EXPONENT = -100.0
 
 
 class DenseEvidence:
@@ -48,9 +50,8 @@ class DenseEvidence:
 
     def _evaluated(self, parameters: Array) -> tuple[float, Array, Array]:
         """With α = C⁻¹y, a derivative C′ changes it by tr((ααᵀ/σ² − C⁻¹)C′)/2."""
-        y, v = self.y, self.v
-        nugget, U = np.exp(parameters[-1]), self.Z / np.exp(parameters[:-1])
-        value, K, L, alpha = self._factorised(parameters)
+        y, v, nugget = self.y, self.v, np.exp(parameters[-1])
+        value, U, K, L, alpha = self._factorised(parameters)
         variance = float(y @ alpha) / len(y)
         moved = _by_parameter(_moved(K, U, U, alpha), nugget * v * alpha, parameters)
         half = lapack.dtrtrs(L, moved, lower=1)[0]
@@ -62,18 +63,18 @@ class DenseEvidence:
         gradient = 0.5 * (alpha @ moved) / variance - _by_parameter(slopes, expected, parameters)
         return value, gradient, information
 
-    def _factorised(self, parameters: Array) -> tuple[float, Array, Array, Array]:
-        """The evidence, K, the Cholesky factor of C, and α."""
+    def _factorised(self, parameters: Array) -> tuple[float, Array, Array, Array, Array]:
+        """The evidence, Z in units of θ, K, the Cholesky factor of C, and α."""
         y, n, U = self.y, len(self.y), self.Z / np.exp(parameters[:-1])
-        K = Gaussian()(U, U)
+        K = _unit_gram(U)
         self._C[:] = K.T
-        self._C[np.diag_indices(n)] += np.exp(parameters[-1]) * self.v
+        self._C.flat[:: n + 1] += np.exp(parameters[-1]) * self.v
         L, failed = lapack.dpotrf(self._C, lower=1, overwrite_a=1)
         if failed:
             raise LinAlgError("the covariance matrix is not positive definite")
         alpha = lapack.dpotrs(L, y, lower=1)[0]
         value = -0.5 * (n * np.log(2 * np.pi * (y @ alpha) / n) + n) - np.sum(np.log(np.diag(L)))
-        return float(value), K, L, alpha
+        return float(value), U, K, L, alpha
 
 
 def low_rank_evidence(
@@ -112,6 +113,15 @@ def low_rank_evidence(
     image = R @ (phi.T @ moved)
     product = (moved.T @ moved - image.T @ image) / nugget
     return float(value), gradient, _information(product, alpha @ moved, n, variance)
+
+
+def _unit_gram(U: Array) -> Array:
+    """The Gaussian Gram matrix of centred rows: one product, without the checks of a kernel."""
+    exponent = U @ U.T
+    halves = 0.5 * exponent.diagonal()
+    exponent -= halves
+    exponent -= halves[:, None]
+    return np.exp(np.maximum(exponent, _LEAST_EXPONENT, out=exponent), out=exponent)
 
 
 def inverse_factor(A: Array) -> Array:

@@ -147,14 +147,15 @@ class FittedBand:
         if self.joint:
             seen = self._seen(X, encoded)
             mean = centre = self._joint_mean(seen.Z)
+            spread = self.functions.spread(seen.Z)
         else:
             mean = centre = self.mean_model(X, encoded.B)
             if self.blend is not None:
                 centre = self.blend(mean, self.inputs(encoded.B))
             seen = self.scale_inputs(encoded, centre)
-            if self.functions.mean is not None:
-                centre = centre + self.residual_size * self.functions.mean.sums(seen.Z)
-        spread = self.functions.spread(seen.Z)
+            moved, spread = self.functions.centre_and_spread(seen.Z)
+            if moved is not None:
+                centre = centre + self.residual_size * moved
         if self.second_opinion is not None and seen.guess is not None:
             spread = self.second_opinion.averaged(seen.guess, spread)
         spread = spread * self.residual_size

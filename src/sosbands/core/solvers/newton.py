@@ -50,7 +50,7 @@ _COARSE_TOL = 0.003
 _ELSEWHERE = 3.0  # how much further up the path a solution of another problem is taken up
 # Bands inside that have less than this share of their mean width somewhere say little of the next
 # (one output of a million among 5600: 65 steps instead of 17).
-_VANISHING = 0.02
+_VANISHING = 0.05
 _PATIENCE = 2  # rounds without progress that are forgiven
 # A ridge that is lost in the rounding of λ₁I + (b/n)ΦᵀΦ is raised, first to where A is easy to
 # recover from M, then to where it is just possible; each time the certificate is the problem's own.
