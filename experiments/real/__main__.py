@@ -17,13 +17,15 @@ from joblib import Parallel, delayed
 
 from experiments import methods
 from experiments.real import report
-from experiments.real.measure import applies, measure, rows_of
+from experiments.real.measure import applies, measure, rows_of, split
 from experiments.real.results import Results
 
 FOLDER = Path(__file__).parents[1] / "results" / "real"
 FIGURES = Path(__file__).parents[1] / "figures" / "real"
 FIRST_SEED = 100  # the others have served to choose defaults
 SPLITS, SPLITS_OF_LARGE, LARGE = 10, 3, 10_000
+# More splits where fewer rows than these would test in ten of them: means of so few are chance.
+TEST_ROWS = 1000
 
 Unit = tuple[Path, str, int]
 
@@ -50,7 +52,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sets", type=names, help="a,b: some of the files (default: all)")
     parser.add_argument("--methods", type=names, help="a,b: some of the methods (default: all)")
     parser.add_argument(
-        "--splits", type=int, help=f"default: {SPLITS}, {SPLITS_OF_LARGE} above {LARGE} rows"
+        "--splits",
+        type=int,
+        help=f"default: {SPLITS}, {SPLITS_OF_LARGE} above {LARGE} rows, more of small ones",
     )
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="default: %(default)s")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
@@ -84,7 +88,7 @@ def wanted(arguments: argparse.Namespace) -> list[Unit]:
     units = []
     for path in paths:
         n = len(rows_of(path)[1])
-        splits = arguments.splits or (SPLITS if n <= LARGE else SPLITS_OF_LARGE)
+        splits = arguments.splits or usual_splits(n)
         seeds = range(arguments.first_seed, arguments.first_seed + splits)
         chosen = [m for m in arguments.methods or methods.names() if applies(path, m)]
         done = set() if arguments.fresh else Results(arguments.results / f"{path.stem}.csv").done()
@@ -94,6 +98,13 @@ def wanted(arguments: argparse.Namespace) -> list[Unit]:
             if (method, seed) not in done
         ]
     return units
+
+
+def usual_splits(n: int) -> int:
+    """How many splits of a set with n rows are measured."""
+    if n > LARGE:
+        return SPLITS_OF_LARGE
+    return max(SPLITS, -(-TEST_ROWS // len(split(n, 0)[-1])))
 
 
 def run(units: list[Unit], arguments: argparse.Namespace) -> list[str]:
