@@ -230,13 +230,18 @@ _DECLARED = (
         "`band_transformer`",
         constants("no flags", {"quantities._FLAGGED": MANY}, ("missing cells",), LARGE),
         constants("tails as they are", {"quantities._HEAVY": 1e9}, (AUTO,), ("california",)),
-        constants("no indicators", {"columns._FEW_LEVELS": 2}, ("texts",), ("bike_uci",)),
+        constants("no indicators", {"columns._FEW_LEVELS": (2, 2)}, ("texts",), ("bike_uci",)),
         constants(
-            "indicators of every level",
-            {"columns._FEW_LEVELS": 50, "columns._MOST_COLUMNS": 100},
+            "indicators of up to 8 levels",
+            {"columns._FEW_LEVELS": (8, 8), "columns._MOST_COLUMNS": (30, 30)},
             ("texts",),
             ("bike_uci",),
-            cost=2,
+        ),
+        constants(
+            "indicators of every level",
+            {"columns._FEW_LEVELS": (50, 50), "columns._MOST_COLUMNS": (100, 100)},
+            ("texts",),
+            ("bike_uci",),
         ),
     ),
 )

@@ -159,6 +159,13 @@ def test_indicators_stay_few_where_there_are_many_columns_of_texts():
     assert len(encoder.sources_) == 40
 
 
+@pytest.mark.parametrize(("n", "shown"), [(300, False), (479, False), (480, True), (1000, True)])
+def test_more_rows_show_more_levels_by_indicators(n, shown):
+    table = pd.DataFrame({"hour": [f"{k % 24}h" for k in range(n)]})
+    encoder = TableEncoder().fit(table, np.sin(np.arange(n)))
+    assert len(encoder.sources_) == (23 if shown else 1)
+
+
 def test_dates_in_strings_are_text_and_short_series_have_no_cycle():
     n = 40
     day = pd.Timestamp("2020-05-04") + pd.to_timedelta(np.arange(n) % 5, unit="D")
