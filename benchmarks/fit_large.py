@@ -101,7 +101,7 @@ def by_folds(kind: str) -> Record:
 
 
 def several_levels(rows: int) -> Record:
-    """The default, a centre of its own and three levels, ÷ one level around the mean."""
+    """The default, a centre of its own and two levels, ÷ one level around the mean."""
     X, y = case(2, dimension=8).sample(rows, random_state=SEED)
     ours = partial(fit, X, y, SEED, estimator=HistGradientBoostingRegressor(random_state=SEED))
     one = KernelBand(training_coverage=0.9, centre_penalty=None)

@@ -94,8 +94,8 @@ _DECLARED = (
         band("1, the paper's", BOTH, training_coverage=1.0),
         band("0.9, one level", BOTH, training_coverage=0.9),
         band("0.6, one level", (KERNEL,), training_coverage=0.6),
-        band("levels 0.5 and 0.9", training_coverage=(0.5, 0.9)),
-        band("levels 0.3, 0.6 and 0.9", training_coverage=(0.3, 0.6, 0.9)),
+        band("levels 0.2, 0.5 and 0.9", training_coverage=(0.2, 0.5, 0.9)),
+        band("levels 0.5 and 0.95", training_coverage=(0.5, 0.95)),
         band("levels 0.5, 0.8 and 0.95", training_coverage=(0.5, 0.8, 0.95)),
     ),
     setting(
