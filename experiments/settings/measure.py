@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import _safe_indexing as take
 from threadpoolctl import threadpool_limits
 
-from experiments.real.measure import rows_of
+from experiments.real.measure import rows_of, spread
 from experiments.settings.registry import SETTINGS
 from experiments.settings.setup import (
     LEVELS,
@@ -63,9 +63,19 @@ def measured(
 def table(path: Path, cells: str, seed: int) -> tuple[Any, Array]:
     """Inputs and outputs, these in units of their standard deviation."""
     X, y = rows_of(path)
+    if cells == "linear":
+        y = linear_outputs(X, seed)
     if cells == "missing":
         X = np.where(np.random.default_rng(seed).random(X.shape) < MISSING, np.nan, X)
     return (with_texts(X) if cells == "texts" else X), y
+
+
+def linear_outputs(X: Array, seed: int) -> Array:
+    """As much noise as signal, of a size that depends on the first input."""
+    rng, Z = np.random.default_rng(seed), (X - X.mean(axis=0)) / spread(X)
+    signal = Z @ rng.standard_normal(Z.shape[1])
+    y = signal / signal.std() + np.exp(0.5 * Z[:, 0]) * rng.standard_normal(len(Z))
+    return np.asarray(y / y.std())
 
 
 def with_texts(X: Array) -> Any:

@@ -57,10 +57,10 @@ def setting(name: str, default: str, *variants: Sequence[Variant]) -> Setting:
     return Setting(name, default, tuple(one for several in variants for one in several))
 
 
-def without_base(name: str) -> list[Variant]:
+def without_base(name: str, setup: str = AUTO, sets: Sequence[str] = SETS) -> list[Variant]:
     """The average of regressors without one of them."""
     changed = {"stacking._BASES": _Without(name)}
-    return constants(f"no {name}", changed, (AUTO,))
+    return constants(f"no {name}", changed, (setup,), sets)
 
 
 class _Without:
@@ -83,6 +83,7 @@ _DECLARED = (
             without_base,
             ("kernel mean", "kernel mean of ranks", "boosted trees", "extra trees", "ridge"),
         ),
+        without_base("ridge", "linear outputs", SEVERAL_INPUTS[:3]),
         constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
         constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),

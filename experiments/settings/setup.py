@@ -55,9 +55,9 @@ class Setup:
     ----------
     mean : {"boosting", "kernel mean", "auto"}
         What the intervals go around.
-    cells : {"complete", "missing", "texts"}
-        The table as it is; with a fifth of its cells missing; or with columns of whole numbers,
-        few of them different, as texts.
+    cells : {"complete", "missing", "texts", "linear"}
+        The table as it is; with a fifth of its cells missing; with columns of whole numbers, few of
+        them different, as texts; or with outputs that depend on the inputs linearly.
     own_split : bool
         Whether the model holds rows back itself, of those that train and calibrate together.
     max_rows : int
@@ -81,6 +81,7 @@ SETUPS = {
     "all rows": Setup("boosting", max_rows=1_000_000, cost=3.0),
     "missing cells": Setup("auto", cells="missing", cost=1.2),
     "texts": Setup("auto", cells="texts", cost=1.2),
+    "linear outputs": Setup("auto", cells="linear"),
 }
 
 
