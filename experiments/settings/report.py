@@ -81,9 +81,9 @@ def tables(folder: Path = FOLDER) -> dict[str, pd.DataFrame]:
     baseline = folder / f"{BASELINE}.csv"
     if not baseline.exists():
         return {}
-    with_defaults = pd.read_csv(baseline)
+    with_defaults, texts = pd.read_csv(baseline), {"without": str}  # some look like numbers
     return {
-        name: summary(name, pd.read_csv(folder / f"{name}.csv"), with_defaults)
+        name: summary(name, pd.read_csv(folder / f"{name}.csv", dtype=texts), with_defaults)
         for name in SETTINGS
         if (folder / f"{name}.csv").exists()
     }

@@ -165,6 +165,14 @@ def test_tables_are_empty_while_nothing_is_stored(tmp_path):
     assert report.tables(tmp_path) == {}
 
 
+def test_a_variant_that_is_called_like_a_number_is_found_again(tmp_path):
+    splits = {("mcycle", 0): 1.0, ("mcycle", 1): 1.0}
+    rows_of("boosting", splits).assign(seconds=1.0).to_csv(tmp_path / "baseline.csv", index=False)
+    changed = rows_of("boosting", splits, without="1e-2")
+    changed.to_csv(tmp_path / "tol.csv", index=False)
+    assert report.tables(tmp_path)["tol"]["without"].tolist() == ["1e-2"]
+
+
 def test_columns_of_few_whole_numbers_become_texts():
     X = np.column_stack([np.arange(60) % 2, np.arange(60) % 5, np.arange(60), np.arange(60) / 7])
     frame = measure.with_texts(X.astype(float))
