@@ -77,6 +77,22 @@ def beside_ours(values: pd.DataFrame) -> pd.Series:
     return values.div(values[OURS], axis=0).apply(geometric_mean)
 
 
+def with_both_means(tables: Tables) -> dict[str, pd.DataFrame]:
+    """The splits of each set on which all bands were measured around both means.
+
+    All that were measured around our default mean anywhere.
+    """
+    have = {method for rows in tables.values() for method in rows["method"]}
+    bands = {name for pair in BANDS.items() if have.issuperset(pair) for name in pair}
+    found = {}
+    for name, rows in tables.items():
+        counts = rows[rows["method"].isin(bands)].groupby("seed")["method"].nunique()
+        kept = rows[rows["seed"].isin(counts.index[counts == len(bands)])]
+        if len(bands) > 2 and len(kept):  # ours alone are no table
+            found[name] = kept
+    return found
+
+
 def mean_by_band(
     tables: Tables, metric: str, level: float, average: Callable[[pd.DataFrame], pd.Series]
 ) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from experiments.real.comparisons import (
     geometric_mean,
     mean_by_band,
     places,
+    with_both_means,
 )
 from experiments.real.measure import LEVELS
 from experiments.real.ranking import OURS, Tables, at_level, groups
@@ -103,7 +104,7 @@ def band_section(tables: Tables, metric: str) -> str:
     """Every band around both means; nothing if they were not measured."""
     average, words = COMPARED_BY[metric]
     parts = []
-    for group, part in groups(tables).items():
+    for group, part in groups(with_both_means(tables)).items():
         columns = {}
         for level in (p for p in LEVELS if at_level(part, p)):
             found = mean_by_band(part, metric, level, average).set_index("band")
@@ -118,10 +119,15 @@ def band_section(tables: Tables, metric: str) -> str:
         [
             f"## Mean and band: {WORDS[metric]}",
             f"Every band around boosted trees and around our default mean (auto): {words}. Down a "
-            "column the band differs, along a row the mean.",
+            "column the band differs, along a row the mean. Of the sets and splits on which all of "
+            f"them were measured: {_counted(with_both_means(tables))}.",
             *parts,
         ]
     )
+
+
+def _counted(tables: Tables) -> str:
+    return ", ".join(f"{name} {rows['seed'].nunique()}" for name, rows in tables.items())
 
 
 def coverage_section(tables: Tables) -> str:

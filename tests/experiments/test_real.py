@@ -301,6 +301,19 @@ def test_mean_and_band_are_told_apart_in_units_of_ours():
     assert gaps["auto"].tolist() == [2.5, 7.5]
 
 
+def test_bands_are_compared_on_splits_where_all_have_both_means():
+    pairs = ("sosbands", "sosbands_boosted", "boosted_split", "boosted_split_around_auto")
+    full = {(method, seed): 1.0 for method in pairs for seed in (0, 1)}
+    tables = {
+        "mcycle": results_of({key: v for key, v in full.items() if key != (pairs[3], 1)}),
+        "new": results_of({(method, 0): 1.0 for method in pairs[:3]}),
+    }
+    found = comparisons.with_both_means(tables)
+    assert list(found) == ["mcycle"]
+    assert found["mcycle"]["seed"].unique().tolist() == [0]
+    assert comparisons.with_both_means({"new": tables["new"]}) == {}
+
+
 def test_coverage_is_below_inside_or_above_its_bounds():
     shares = {("sosbands", 0): 0.7, ("rlcp", 0): 0.9, ("boosted_split", 0): 1.0}
     table = results_of(shares).assign(n=40_000)
