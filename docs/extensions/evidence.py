@@ -164,8 +164,13 @@ def settings_tables(folder: Path = settings_report.FOLDER) -> str:
         "splits, the sets with the smallest and the largest ratio, and the time of a fit without "
         "÷ with. `python -m experiments.settings --data FOLDER` measures them."
     )
-    rows = pd.concat(list(found.values()))
-    return f"{about}\n\n{settings_report.markdown(rows)}\n"
+    parts = []
+    for table in found.values():
+        if len(table):
+            shown = settings_report.markdown(table.drop(columns="default"))
+            unbroken = shown.replace(" ± ", "\u00a0±\u00a0")
+            parts.append(f":::{{dropdown}} {table['default'].iloc[0]}\n{unbroken}\n:::")
+    return "\n\n".join([about, *parts, ""])
 
 
 def _reported(results: Path, copies: Path, figures: Path) -> list[Path]:
