@@ -78,17 +78,16 @@ def beside_ours(values: pd.DataFrame) -> pd.Series:
 
 
 def with_both_means(tables: Tables) -> dict[str, pd.DataFrame]:
-    """The splits of each set on which all bands were measured around both means.
-
-    All that were measured around our default mean anywhere.
-    """
+    """The splits of each set on which all bands that have both means somewhere have both."""
     have = {method for rows in tables.values() for method in rows["method"]}
     bands = {name for pair in BANDS.items() if have.issuperset(pair) for name in pair}
+    if bands <= {OURS, BOOSTED}:  # ours alone are no comparison
+        return {}
     found = {}
     for name, rows in tables.items():
         counts = rows[rows["method"].isin(bands)].groupby("seed")["method"].nunique()
         kept = rows[rows["seed"].isin(counts.index[counts == len(bands)])]
-        if len(bands) > 2 and len(kept):  # ours alone are no table
+        if len(kept):
             found[name] = kept
     return found
 

@@ -103,8 +103,8 @@ def best_section(tables: Tables) -> str:
 def band_section(tables: Tables, metric: str) -> str:
     """Every band around both means; nothing if they were not measured."""
     average, words = COMPARED_BY[metric]
-    parts = []
-    for group, part in groups(with_both_means(tables)).items():
+    tables, parts = with_both_means(tables), []
+    for group, part in groups(tables).items():
         columns = {}
         for level in (p for p in LEVELS if at_level(part, p)):
             found = mean_by_band(part, metric, level, average).set_index("band")
@@ -115,19 +115,16 @@ def band_section(tables: Tables, metric: str) -> str:
             parts.append(f"### {_named(group, part)}\n\n{markdown(shown)}")
     if not parts:
         return ""
+    counts = ", ".join(f"{name} {rows['seed'].nunique()}" for name, rows in tables.items())
     return "\n\n".join(
         [
             f"## Mean and band: {WORDS[metric]}",
             f"Every band around boosted trees and around our default mean (auto): {words}. Down a "
             "column the band differs, along a row the mean. Of the sets and splits on which all of "
-            f"them were measured: {_counted(with_both_means(tables))}.",
+            f"them were measured: {counts}.",
             *parts,
         ]
     )
-
-
-def _counted(tables: Tables) -> str:
-    return ", ".join(f"{name} {rows['seed'].nunique()}" for name, rows in tables.items())
 
 
 def coverage_section(tables: Tables) -> str:

@@ -35,8 +35,8 @@ _DEFAULT_ENTRIES = 250_000_000
 _DEFAULT_RANK = 3000
 # Landmarks from which features are made, if not all of them are kept: of few features and of more.
 # With 250 for the 35 of the folds, arbitrary choices moved widths around a kernel mean on bike_uci
-# by .3 % on average, with 350 by .15 %, with 500 by .07 %, in a third more of the time; on airfoil
-# by .01 % or less.
+# by .3 % on average, with 350 by .15 %, with 500, which take half as long again, by .07 %; on
+# airfoil by .01 % or less.
 _FEW_FEATURES, _FEW_LANDMARKS, _LANDMARKS = 40, 350, 500
 # Rows for each landmark among which directions are compared.
 _ROWS_PER_LANDMARK = 4

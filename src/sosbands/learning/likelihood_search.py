@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
 
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
@@ -176,7 +175,8 @@ class LikelihoodSearch:
             moved = np.clip(x + step * min(1.0, _LONGEST / np.abs(step).max()), low, high)
             if promise <= _LAST * least and isinstance(evidence, DenseEvidence):
                 last = evidence.value(moved) - self._penalty(moved)
-                x, value = max((x, value), (moved, last), key=itemgetter(1))
+                if last > value:
+                    x, value = moved, last
                 break
             found = self._penalised(evidence, moved)
             changes.append((moved - x, slope - found[1]))
