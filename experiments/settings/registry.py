@@ -23,6 +23,8 @@ MANY = 10**9
 LARGEST = ("california", "bike_uci")
 # Sets with so few rows that neighbours guess the size of residuals, or with enough for two sides.
 NEIGHBOURS, TWO_SIDED = ("lidar", "triceps", "yacht"), ("triceps", *LARGE)
+# Sets with so few rows that b is tuned.
+FEW = ("mcycle", "lidar", "yacht")
 TREES = HistGradientBoostingRegressor(
     max_iter=80, learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=30, early_stopping=False
 )
@@ -129,7 +131,9 @@ _DECLARED = (
         band("10, the paper's", BOTH, width_weight=10.0),
         constants("the smallest alone", {"plan._WIDTH_FACTORS": (1.0,)}, BOTH),
         constants("the largest alone", {"plan._WIDTH_FACTORS": (10.0,)}, BOTH),
-        constants("large ones count in full", {"search._LARGER_WEIGHT": 1.0}, BOTH),
+        constants("the middle one alone", {"plan._WIDTH_FACTORS": (3.0,)}, BOTH, FEW),
+        constants("tuned with many rows", {"plan._ONE_FACTOR_ROWS": MANY}, BOTH, TWO_SIDED),
+        constants("large ones count in full", {"search._LARGER_WEIGHT": 1.0}, BOTH, FEW),
     ),
     setting(
         "anisotropy",

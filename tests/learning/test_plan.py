@@ -42,9 +42,13 @@ def test_the_training_coverage_is_nearer_to_the_level_for_two_sides():
 )
 def test_the_weight_of_the_width_grows_with_the_rows(n, weight):
     assert rules().width_weight(n) == pytest.approx(weight)
-    assert rules().width_factors == (1.0, 3.0, 10.0)
     given = rules(width_weight=7.0)
-    assert (given.width_weight(n), given.width_factors) == (7.0, (1.0,))
+    assert (given.width_weight(n), given.width_factors(n)) == (7.0, (1.0,))
+
+
+@pytest.mark.parametrize(("n", "factors"), [(399, (1.0, 3.0, 10.0)), (400, (3.0,))])
+def test_few_rows_try_several_weights_of_the_width(n, factors):
+    assert rules().width_factors(n) == factors
 
 
 def test_a_joint_mean_that_is_two_sided_has_a_weight_of_its_own():
@@ -154,7 +158,7 @@ def test_hsic_alone_searches_in_wide_bounds():
 
 def test_tuning_looks_at_more_rows_the_more_inputs_there_are():
     assert [Rules.tuning_rows(d) for d in (1, 2, 3, 50)] == [500, 750, 1000, 1000]
-    assert Rules.shape_rows() == 400
+    assert Rules.shape_rows() == 350
 
 
 def test_a_joint_mean_around_a_model_is_refused():

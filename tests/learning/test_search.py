@@ -52,7 +52,7 @@ def searched(shape=1.0, **parameters):
 def test_the_middle_is_tried_then_other_weights_of_the_width_and_other_sizes():
     tuning = searched(symmetric=True)
     given = rows(symmetric=True).rules
-    sizes, factors = given.sizes(60, 1), given.width_factors
+    sizes, factors = given.sizes(60, 1), given.width_factors(60)
     middle, *by_factor = tuning.trials[:3]
     assert middle.lengthscale == pytest.approx(sizes[2])
     assert [trial.width_factor for trial in (middle, *by_factor)] == [3.0, 1.0, 10.0]

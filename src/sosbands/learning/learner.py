@@ -36,7 +36,7 @@ from sosbands.learning.means import (
     stacked_mean,
 )
 from sosbands.learning.output_limits import OutputLimits
-from sosbands.learning.plan import Rules
+from sosbands.learning.plan import Rules, central
 from sosbands.learning.prepared_rows import PreparedRows
 from sosbands.learning.progress import Progress
 from sosbands.learning.scale_inputs import ScaleInputs
@@ -333,8 +333,9 @@ class BandLearner:
         if tuning is None:
             rng = np.random.default_rng(self.seed)
             shape = rows.shape(rng, self.search_rows)
-            lengthscale, symmetric, factor = plain(shape), rules.sides(n)[0], 1.0
-            choices = rules.tunes_kernel or len(rules.sides(n)) + len(rules.width_factors) > 2
+            factors, sides = rules.width_factors(n), rules.sides(n)
+            lengthscale, symmetric, factor = plain(shape), sides[0], central(factors)
+            choices = rules.tunes_kernel or len(sides) + len(factors) > 2
             if rows.residuals.any() and len(rows.folds) > 1 and choices:
                 most = min(rules.tuning_rows(d), self.search_rows or n)
                 part = rows.sample(most, rng)

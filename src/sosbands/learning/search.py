@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel
@@ -29,6 +29,7 @@ from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.extrapolation import wider
 from sosbands.learning.likelihood_search import plain
+from sosbands.learning.plan import central
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.scale_rows import ScaleRows
 from sosbands.types import Array, Indices, Lengthscale
@@ -47,7 +48,6 @@ GUESS_WEIGHTS = 0.0, 0.5
 
 # Lengthscale, factor of b, symmetric.
 Candidate: TypeAlias = tuple[Lengthscale, float, bool]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def tune(
 ) -> Tuning:
     """Try what the rules of the rows name; `shape` are the relative lengthscales."""
     rules, (n, d) = rows.rules, rows.Z.shape
-    sizes, factors, sides = rules.sizes(n, d), rules.width_factors, rules.sides(n)
+    sizes, factors, sides = rules.sizes(n, d), rules.width_factors(n), rules.sides(n)
     others = 2 * (len(sides) - 1) + rules.evaluations(np.size(shape))
     trials = len(sizes) + len(factors) - 1 + others
     with (
@@ -155,10 +155,10 @@ class BandSearch:
             Relative lengthscales of the inputs, or one number for all.
         """
         rules, n = self.rows.rules, len(self.rows.Z)
-        sizes, factors = rules.sizes(*self.rows.Z.shape), rules.width_factors
-        middle, symmetric = self._problem(plain(shape * _middle(sizes))), rules.sides(n)[0]
+        sizes, factors = rules.sizes(*self.rows.Z.shape), rules.width_factors(n)
+        middle, symmetric = self._problem(plain(shape * central(sizes))), rules.sides(n)[0]
         # In the middle of all candidates, where the others start.
-        first = self._outcome(middle, _middle(factors), symmetric)
+        first = self._outcome(middle, central(factors), symmetric)
         by_factor = [self._outcome(middle, factor, symmetric) for factor in factors]
         good = self._good_factors(by_factor)
         factor, figures = _average(factors, good), _figures(by_factor, good)
@@ -325,10 +325,6 @@ class BandSearch:
             interval_score=score,
             skewness=skewness,
         )
-
-
-def _middle(values: Sequence[T]) -> T:
-    return values[len(values) // 2]
 
 
 def _criterion(outcome: Outcome) -> float:
