@@ -245,12 +245,35 @@ def test_many_rows_have_a_kernel_mean_of_ranks(quick, tmp_path):
     assert max(mean.weights_, key=mean.weights_.get) == "kernel mean of ranks"
     seen = mean.ranks_(mean.units_(X))
     assert_allclose(np.sort(seen[:, 0]), np.arange(0.5, 500) / 500, atol=0.03)
-    parts = {"numbers": mean.units_(X), "ranks": seen, "codes": X}
-    total = sum(
-        mean.weights_[name] * model.predict(parts[quick[name].sees])
+    views = {"numbers": mean.units_(X), "ranks": seen, "codes": X}
+    parts = {
+        name: model.predict(views[quick[name].sees])
         for name, model in mean.estimators_.items()
-    )
+        if name != "extra trees"
+    }
+    if mean.centre_:
+        centre = sum(share * parts[name] for name, share in mean.centre_.items())
+        trees = mean.estimators_["extra trees"]
+        parts["extra trees"] = centre + trees.predict(np.column_stack([X, centre]))
+    total = sum(mean.weights_[name] * part for name, part in parts.items())
     assert_allclose(mean.predict(X), total, rtol=1e-12)
+    save(mean, tmp_path / "m.skops")
+    assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
+
+
+def test_extra_trees_of_many_rows_go_around_the_kernel_means(quick, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(500, 2))
+    y = 20 * np.sin(6 * X[:, 0]) + 3 * (X[:, 1] > 0.5) + 0.1 * rng.normal(size=500)
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert mean.weights_["extra trees"] > 0.1
+    assert_allclose(sum(mean.centre_.values()), 1)
+    trees = mean.estimators_["extra trees"]
+    assert trees.n_features_in_ == 3
+    assert np.ptp(trees.predict(np.column_stack([X, y]))) < 0.3 * np.ptp(y)
+    few = StackedMean(random_state=0).fit(X[1:], y[1:])
+    assert few.centre_ == {}
+    assert all(model.n_features_in_ == 2 for model in few.estimators_.values())
     save(mean, tmp_path / "m.skops")
     assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
 
@@ -260,7 +283,7 @@ def test_few_rows_have_none(quick):
     mean = StackedMean(random_state=0).fit(X, y)
     assert list(mean.weights_) == NAMES
     assert mean.ranks_ is None
-    del mean.ranks_  # as in files of earlier versions
+    del mean.ranks_, mean.centre_  # as in files of earlier versions
     assert mean.predict(X).shape == (499,)
 
 

@@ -158,9 +158,33 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         of all rows.
         """
         if folds is None:
-            return self._outputs.undo(self.process_.leave_one_out)
-        Z, outputs, means = self._inputs(X), self._outputs(y), np.full(len(y), np.nan)
-        for train, test in folds:
+            return self.left_out
+        means = np.full(len(y), np.nan)
+        parts = self.without_folds(X, y, folds, weights, max_rank=max_rank)
+        for part, (_, test) in zip(parts, folds, strict=True):
+            means[test] = part[test]
+        return means
+
+    @property
+    def left_out(self) -> Array:
+        """The means of the training rows, each without itself."""
+        return self._outputs.undo(self.process_.leave_one_out)
+
+    def without_folds(
+        self,
+        X: Array,
+        y: Array,
+        folds: Folds,
+        weights: Array | None = None,
+        *,
+        max_rank: int | None = None,
+    ) -> Array:
+        """The means of all rows by the rows that each fold trains with, of shape (K, n).
+
+        Those of the rows that it trains with are each without itself, in closed form.
+        """
+        Z, outputs, means = self._inputs(X), self._outputs(y), np.empty((len(folds), len(y)))
+        for k, (train, _) in enumerate(folds):
             part = fit_gaussian_process(
                 Z[train],
                 outputs[train],
@@ -169,5 +193,6 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 max_rank=max_rank,
                 random_state=self._seed,
             )
-            means[test] = part.mean(Z[test])
+            others = np.setdiff1d(np.arange(len(y)), train)
+            means[k, train], means[k, others] = part.leave_one_out, part.mean(Z[others])
         return self._outputs.undo(means)
