@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -244,7 +244,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         }
         self.ranks_ = ranks if self._ranked else None
         average = np.empty(n)
-        average[order] = P @ shares
+        average[order] = np.column_stack(P) @ shares
         return average, self.encoder_.encoded(X)._replace(B=B)
 
     def predict(self, X: Any) -> Array:
@@ -290,46 +290,49 @@ class _Rows:
 
     def cross_fitted(
         self, models: Mapping[str, Any], n_jobs: int | None, progress: Progress
-    ) -> tuple[Array, dict[str, Any], dict[str, float]]:
+    ) -> tuple[list[Array], dict[str, Any], dict[str, float]]:
         """What each model predicts for each row without its fold, the models, and the centre.
 
-        The predictions are of shape (n, k); all models are fitted to all rows. The centre is the
-        share of each kernel mean in their average.
+        All models are fitted to all rows. The centre is the share of each kernel mean in their
+        average.
         """
         kernels = [name for name, model in models.items() if isinstance(model, KernelMean)]
-        others = [name for name in models if name not in kernels]
-        numbers = range(len(self.folds) + 1)
-        P, fitted = {name: np.full(len(self.y), np.nan) for name in models}, {}
+        # A kernel mean needs no fits without the folds: it finds its lengthscales once.
+        parts = [(k, name) for name in models if name not in kernels for k in range(self.count)]
+        P, fitted, means = {name: np.full(len(self.y), np.nan) for name in models}, {}, []
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-        with progress.phase("means", len(kernels) + len(others) * len(numbers)):
-            # They need no fits without the folds: they find their lengthscales once.
+        with progress.phase("means", len(kernels) + len(parts)):
             made = parallel(delayed(self._kernel)(name, models[name]) for name in kernels)
-            left_out = []
-            for name, (model, means) in zip(kernels, made, strict=True):
-                fitted[name] = model
-                left_out.append(means)
-                for part, (_, test) in zip(means[1:], self.folds, strict=True):
+            for name, (fitted[name], by_part) in zip(kernels, made, strict=True):
+                means.append(by_part)
+                for part, (_, test) in zip(by_part[1:], self.folds, strict=True):
                     P[name][test] = part[test]
                 progress.step()
-            held_out = [P[name] for name in kernels]
-            shares = self.shares(np.column_stack(held_out)) if kernels else np.empty(0)
-            centre = sum(s * means for s, means in zip(shares, left_out, strict=True))
-            parts = [(name, k) for name in others for k in numbers]
+            shares = self.shares([P[name] for name in kernels])
+            centre = sum(share * by_part for share, by_part in zip(shares, means, strict=True))
+            around = centre if kernels else [None] * self.count
             made = parallel(
-                delayed(self._part)(name, models[name], k, centre[k] if kernels else None)
-                for name, k in parts
+                delayed(self._part)(name, models[name], k, around[k]) for k, name in parts
             )
-            for (name, k), (model, predictions) in zip(parts, made, strict=True):
+            for (k, name), (model, predictions) in zip(parts, made, strict=True):
                 if k == 0:
                     fitted[name] = model
                 else:
                     P[name][self.folds[k - 1][1]] = predictions
                 progress.step()
         average = dict(zip(kernels, map(float, shares), strict=True))
-        return np.column_stack(list(P.values())), fitted, average
+        return list(P.values()), fitted, average
 
-    def shares(self, P: Array) -> Array:
-        """The weights of some predictions in the average that predicts best."""
+    @property
+    def count(self) -> int:
+        """Fits of a regressor: with all rows, and without each fold."""
+        return 1 + len(self.folds)
+
+    def shares(self, predictions: Sequence[Array]) -> Array:
+        """The weight of each of several predictions in the average that predicts best."""
+        if not predictions:
+            return np.empty(0)
+        P = np.column_stack(predictions)
         known = np.all(np.isfinite(P), axis=1)
         counts = None if self.told.weights is None else self.told.weights[known]
         return stacking_weights(P[known], self.y[known], counts)
