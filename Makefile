@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
+.PHONY: help demo test coverage test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
 	real published settings docs lint format clean
 
 help: ## list the targets
@@ -15,11 +15,14 @@ demo: $(VENV)/.stamp-demo ## a first band, a picture of it and a page about it, 
 	$(BIN)/sosbands demo
 
 # One BLAS thread for each of the two test processes.
-test: export OMP_NUM_THREADS := 1
-test: export OPENBLAS_NUM_THREADS := 1
-test: export MKL_NUM_THREADS := 1
-test: export VECLIB_MAXIMUM_THREADS := 1
-test: $(VENV)/.stamp-test ## all tests, with branch coverage
+test coverage: export OMP_NUM_THREADS := 1
+test coverage: export OPENBLAS_NUM_THREADS := 1
+test coverage: export MKL_NUM_THREADS := 1
+test coverage: export VECLIB_MAXIMUM_THREADS := 1
+test: $(VENV)/.stamp-test ## all tests
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+coverage: $(VENV)/.stamp-test ## the same, and which branches they reach: a quarter longer
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term $(ARGS)
 
 test-numerics: export OMP_NUM_THREADS := 1
