@@ -7,8 +7,10 @@ where they are defined. A function makes the other value from the present one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from experiments.settings.setup import LARGE, ONE_INPUT, SETS, SEVERAL_INPUTS, Setting, Variant
@@ -65,6 +67,11 @@ def without_base(name: str, setup: str = AUTO, sets: Sequence[str] = SETS) -> li
     return constants(f"no {name}", changed, (setup,), sets)
 
 
+def _alone(present: Mapping[str, Any]) -> dict[str, Any]:
+    """Regressors that go around no others."""
+    return {name: replace(base, least_around=np.inf) for name, base in present.items()}
+
+
 class _Without:
     """A mapping without one of its names; a class, so that processes can hand it on."""
 
@@ -86,6 +93,7 @@ _DECLARED = (
             ("kernel mean", "kernel mean of ranks", "boosted trees", "extra trees", "ridge"),
         ),
         without_base("ridge", "linear outputs", SEVERAL_INPUTS[:3]),
+        constants("extra trees of the outputs", {"stacking._BASES": _alone}, (AUTO,), TWO_SIDED),
         constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
         constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),
