@@ -97,7 +97,7 @@ _DECLARED = (
         constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
         constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),
-        constants("squared errors alone", {"stacking._LARGE_ERROR": 1e6}, (AUTO,)),
+        constants("squared errors alone", {"stacking_weights._LARGE_ERROR": 1e6}, (AUTO,)),
     ),
     setting(
         "training_coverage",

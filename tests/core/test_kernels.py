@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sosbands.core.kernels import Gaussian, Kernel, Linear, Matern
+from sosbands.core.kernels import Gaussian, Kernel, Linear, Matern, exponents
 
 KERNELS = [
     Gaussian(0.7),
@@ -62,6 +62,30 @@ def test_the_product_form_of_a_gaussian_agrees_with_plain_differences(size):
     X, Z = size * rng.standard_normal((20, 4)), size * rng.standard_normal((15, 4))
     plain = np.exp(-((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=-1) / 2)
     assert_allclose(Gaussian(1.0)(X, Z), plain, rtol=1e-11, atol=1e-40)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Matern(nu=1.5), Matern(nu=2.5)], ids=repr)
+def test_a_profile_is_the_kernel_and_its_slope_by_the_exponent(kernel):
+    rng = np.random.default_rng(4)
+    X, Z = rng.standard_normal((20, 4)), rng.standard_normal((15, 4))
+    e = exponents(X, Z)
+    assert_allclose(e, -((X[:, None] - Z) ** 2).sum(axis=-1) / 2, atol=1e-13)
+    values, slopes = kernel.profile(e.copy())
+    assert_allclose(values, kernel(X, Z), atol=1e-13)
+    up, down = (kernel.profile(e + h)[0] for h in (1e-6, -1e-6))
+    assert_allclose(slopes, (up - down) / 2e-6, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Matern(nu=1.5), Matern(nu=2.5)], ids=repr)
+def test_rounding_of_a_distance_of_zero_changes_nothing(kernel):
+    values, slopes = kernel.profile(np.array([1e-15, 0.0, -1e-15]))
+    assert_allclose(values, 1.0, rtol=1e-13)
+    assert_allclose(slopes, slopes[1], rtol=1e-6)
+
+
+def test_a_kernel_with_a_kink_has_no_profile():
+    with pytest.raises(ValueError, match=r"nu=0.5 has no slope at distance zero: take 1.5 or 2.5"):
+        Matern(nu=0.5).profile(np.zeros((1, 1)))
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])

@@ -14,7 +14,7 @@ from sosbands.learning.folds import cross_fitting_folds
 from sosbands.learning.input_ranks import InputRanks
 from sosbands.learning.means import Mean, OutOfSample
 from sosbands.learning.prepared_rows import PreparedRows
-from sosbands.learning.stacking import stacking_weights
+from sosbands.learning.stacking_weights import stacking_weights
 from sosbands.learning.standardize import VaryingInputs
 from tests.regressors import regressor
 
@@ -66,6 +66,14 @@ def test_a_blend_is_the_best_average_out_of_sample(exchangeable, weighted):
     new = rows.inputs(rows.B)[:5]
     expected = w[0] * rows.mean.predictions[:5] + w[1] * whole.predict(halfway(new, rows))
     assert_allclose(blend(rows.mean.predictions[:5], new), expected)
+
+
+def test_many_rows_have_a_rough_kernel():
+    kernels = []
+    for n in (499, 500):
+        band = regressor(LinearRegression(), calibration=None, **FIXED).fit(*wave(n)).band_
+        kernels.append(band.blend.kernel_mean.kernel)
+    assert kernels == ["gaussian", "matern32"]
 
 
 def test_with_many_rows_ranks_count_more():

@@ -56,6 +56,20 @@ def test_nothing_is_taken_over_from_bands_that_see_other_columns():
     assert consensus.tuning(ScaleInputs(SEES.inputs, ONE, None)) is None
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "matern32"])
+def test_a_blend_takes_over_lengthscales_of_the_same_kernel_alone(kernel):
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20.0)
+    blends = [
+        SimpleNamespace(kernel_mean=KernelMean(kernel=kernel, lengthscale=[a, 1.0]).fit(X, y))
+        for a in (1.0, 2.0, 4.0)
+    ]
+    parts = [SimpleNamespace(inputs=SEES.inputs, blend=blend) for blend in blends]
+    consensus = Consensus(parts, TUNINGS)
+    assert_allclose(consensus.blend(SEES.inputs, kernel), [2.0, 1.0])
+    other = {"gaussian": "matern32", "matern32": "gaussian"}[kernel]
+    assert consensus.blend(SEES.inputs, other) == "likelihood"
+
+
 def test_a_band_tunes_for_itself_if_another_did_not():
     assert Consensus(PARTS, [*TUNINGS[:2], None]).tuning(SEES) is None
 

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -6,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import chi2, multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process import kernels as peers
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 from sosbands.core.features import factorize
-from sosbands.core.kernels import Gaussian
+from sosbands.core.kernels import Gaussian, Matern
 from sosbands.learning import gaussian_process as module
 from sosbands.learning.evidence import DenseEvidence, low_rank_evidence
 from sosbands.learning.gaussian_process import fit_gaussian_process
@@ -27,17 +29,25 @@ def shape(n, seed=5):
     return v / v.mean()
 
 
+FAMILIES = [Gaussian(), Matern(nu=1.5)]
+every_family = pytest.mark.parametrize("family", FAMILIES, ids=["gaussian", "matern32"])
+# The same of scikit-learn, with these lengthscales in these bounds.
+PEERS = {FAMILIES[0]: peers.RBF, FAMILIES[1]: partial(peers.Matern, nu=1.5)}
+
+
 def covariance(gp, X, v):
     return gp.kernel(X, X) + gp.nugget * np.diag(v)
 
 
 @pytest.mark.parametrize("theta", [[0.4], [0.4, 0.8, 1.5]], ids=["isotropic", "one per input"])
 @pytest.mark.parametrize("landmarks", [None, 12, 40])
-def test_gradients_are_those_of_finite_differences(theta, landmarks):
+@every_family
+def test_gradients_are_those_of_finite_differences(theta, landmarks, family):
     (X, y), v = data(40, 3), shape(40)
-    evidence = DenseEvidence(X, y, v)
+    evidence = DenseEvidence(X, y, v, family)
     if landmarks:
-        evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=X[:landmarks])
+        by_rows = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=X[:landmarks])
+        evidence = partial(by_rows, kernel=family)
     at = np.log([*theta, 0.2])
     steps = 1e-5 * np.eye(len(at))
     slopes = [(evidence(at + step)[0] - evidence(at - step)[0]) / 2e-5 for step in steps]
@@ -46,14 +56,17 @@ def test_gradients_are_those_of_finite_differences(theta, landmarks):
 
 @pytest.mark.parametrize("theta", [[0.4], [0.4, 0.8]], ids=["isotropic", "one per input"])
 @pytest.mark.parametrize("landmarks", [None, 12])
-def test_the_information_is_what_projected_derivatives_of_the_covariance_say(theta, landmarks):
+@every_family
+def test_the_information_is_what_projected_derivatives_of_the_covariance_say(
+    theta, landmarks, family
+):
     (X, y), v = data(40, 2), shape(40)
-    P, evidence = X if landmarks is None else X[:landmarks], DenseEvidence(X, y, v)
+    P, evidence = X if landmarks is None else X[:landmarks], DenseEvidence(X, y, v, family)
     if landmarks:
-        evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=P)
+        evidence = partial(low_rank_evidence, Z=X, y=y, v=v, landmarks=P, kernel=family)
 
     def cov(at):
-        kernel = Gaussian(tuple(np.exp(at[:-1]) * np.ones(2)))
+        kernel = replace(family, lengthscale=tuple(np.exp(at[:-1]) * np.ones(2)))
         Q = kernel(X, P) @ np.linalg.solve(kernel(P, P) + 1e-8 * np.eye(len(P)), kernel(P, X))
         return (kernel(X, X) if landmarks is None else Q) + np.exp(at[-1]) * np.diag(v)
 
@@ -106,9 +119,11 @@ def test_low_rank_evidence_is_dense_evidence_if_the_landmarks_suffice(exact):
 
 
 @pytest.mark.parametrize("noise_shape", [None, shape(25)], ids=["equal noise", "unequal noise"])
-def test_the_fit_is_that_of_dense_formulas(noise_shape):
+@every_family
+def test_the_fit_is_that_of_dense_formulas(noise_shape, family):
     X, y = data(25, 2)
-    gp = fit_gaussian_process(X, y, noise_shape=noise_shape)
+    gp = fit_gaussian_process(X, y, noise_shape=noise_shape, family=family)
+    assert type(gp.kernel) is type(family)
     v = np.ones(25) if noise_shape is None else noise_shape
     C, new = covariance(gp, X, v), data(7, 2, seed=1)[0]
     alpha = np.linalg.solve(C, y)
@@ -119,9 +134,10 @@ def test_the_fit_is_that_of_dense_formulas(noise_shape):
 
 
 @pytest.mark.parametrize("noise_shape", [None, shape(20)], ids=["equal noise", "unequal noise"])
-def test_leave_one_out_means_are_those_of_fits_without_the_row(noise_shape):
+@every_family
+def test_leave_one_out_means_are_those_of_fits_without_the_row(noise_shape, family):
     X, y = data(20)
-    gp = fit_gaussian_process(X, y, noise_shape=noise_shape)
+    gp = fit_gaussian_process(X, y, noise_shape=noise_shape, family=family)
     C = covariance(gp, X, np.ones(20) if noise_shape is None else noise_shape)
     for i in range(20):
         rest = np.delete(np.arange(20), i)
@@ -178,15 +194,17 @@ def test_too_many_features_for_landmarks_leave_the_search_dense():
 
 @pytest.mark.parametrize(("d", "isotropic"), [(1, True), (3, True), (3, False)])
 @pytest.mark.parametrize("seed", [0, 1])
+@every_family
 @pytest.mark.filterwarnings("ignore:The optimal value found:UserWarning")
-def test_scikit_learn_finds_no_better_likelihood(d, isotropic, seed):
+def test_scikit_learn_finds_no_better_likelihood(d, isotropic, seed, family):
     X, y = data(60, d, seed)
-    gp = fit_gaussian_process(X, y, isotropic=isotropic)
+    gp = fit_gaussian_process(X, y, isotropic=isotropic, family=family)
     scales = 1.0 if isotropic else np.ones(d)
-    kernel = ConstantKernel(1.0, (1e-3, 1e4)) * RBF(scales, (2e-2, 60)) + WhiteKernel(0.1)
+    signal = ConstantKernel(1.0, (1e-3, 1e4)) * PEERS[family](scales, (2e-2, 60))
+    kernel = signal + WhiteKernel(0.1)
     peer = GaussianProcessRegressor(kernel, n_restarts_optimizer=3, random_state=seed).fit(X, y)
-    # A search ends where a step promises less than 0.01.
-    assert gp.evidence >= peer.log_marginal_likelihood_value_ - 2e-2
+    # A search ends where a step promises less than 0.01; several such steps may be left.
+    assert gp.evidence >= peer.log_marginal_likelihood_value_ - 4e-2
 
 
 def test_a_known_lengthscale_leaves_the_nugget_to_be_found():

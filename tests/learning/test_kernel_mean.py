@@ -1,9 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -22,6 +25,7 @@ def rows(n=40, seed=0):
     [
         KernelMean(),
         KernelMean(lengthscale=1.0),
+        KernelMean(kernel="matern32"),
         KernelMean(isotropic=True),
         KernelMean(standardize=False),
     ],
@@ -45,11 +49,14 @@ def test_the_mean_is_that_of_the_process_in_the_units_of_the_output(standardize)
     assert_allclose(model.held_out(X, y, None), outputs.undo(process.leave_one_out))
 
 
-def test_the_mean_is_that_of_scikit_learn_with_the_same_kernel_and_noise():
+@pytest.mark.parametrize(
+    ("name", "peer"), [("gaussian", RBF), ("matern32", partial(Matern, nu=1.5))]
+)
+def test_the_mean_is_that_of_scikit_learn_with_the_same_kernel_and_noise(name, peer):
     X, y = rows()
-    model = KernelMean(standardize=False, random_state=0).fit(X, y)
+    model = KernelMean(kernel=name, standardize=False, random_state=0).fit(X, y)
     found = model.process_
-    kernel = ConstantKernel(found.variance) * RBF(found.kernel.lengthscale) + WhiteKernel(
+    kernel = ConstantKernel(found.variance) * peer(found.kernel.lengthscale) + WhiteKernel(
         found.nugget * found.variance
     )
     twin = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
@@ -81,13 +88,15 @@ def test_predictions_without_a_row_are_those_of_a_fit_without_it():
         assert model.held_out(X, y, None)[i] == pytest.approx(K[i, rest] @ weights, rel=1e-6)
 
 
-def test_predictions_without_a_fold_are_those_of_fits_without_it():
+@pytest.mark.parametrize("kernel", ["gaussian", "matern32"])
+def test_predictions_without_a_fold_are_those_of_fits_without_it(kernel):
     X, y = rows()
     folds = list(KFold(4).split(X))
-    model = KernelMean(lengthscale=0.8, standardize=False, random_state=0).fit(X, y)
+    mean = KernelMean(kernel=kernel, lengthscale=0.8, standardize=False, random_state=0)
+    model = clone(mean).fit(X, y)
     held_out = model.held_out(X, y, folds)
     for train, test in folds:
-        refit = KernelMean(lengthscale=0.8, standardize=False, random_state=0)
+        refit = clone(mean)
         assert_allclose(held_out[test], refit.fit(X[train], y[train]).predict(X[test]))
 
 
@@ -140,6 +149,7 @@ def test_a_grid_search_reaches_the_lengthscale():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"kernel": "matern"}, "kernel must be one of .*matern32.* got 'matern'"),
         ({"lengthscale": "hsic"}, "lengthscale must be one of .*likelihood.* got 'hsic'"),
         ({"lengthscale": 0.0}, "lengthscale must be .*a positive number .*got 0.0"),
         ({"lengthscale": [1.0, 2.0, 3.0]}, "lengthscale has 3 entries for 2 inputs"),

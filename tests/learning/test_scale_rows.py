@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -64,11 +66,12 @@ def test_the_problem_is_what_the_band_asks_for():
     assert_array_equal(problem.targets, rows().residuals)
 
 
-def test_a_joint_mean_sees_the_inputs_and_has_the_norm_of_the_process():
+@pytest.mark.parametrize("family", [Gaussian(), Matern(nu=1.5)], ids=repr)
+def test_a_joint_mean_sees_the_inputs_and_has_the_norm_of_the_process(family):
     Z, y = rows().Z, rows().outputs
-    process = fit_gaussian_process(Z[:, :1], y, lengthscale=0.7, random_state=0)
+    process = fit_gaussian_process(Z[:, :1], y, lengthscale=0.7, family=family, random_state=0)
     problem = rows(process=process, n_inputs=1).problem(1.0, symmetric=True)
-    assert problem.mean_kernel == Gaussian((0.7, 1e6))
+    assert problem.mean_kernel == replace(family, lengthscale=(0.7, 1e6))
     assert problem.mean_bound == process.squared_norm
     assert problem.mean_weight == 0.0
     assert_array_equal(problem.targets, rows().outputs)

@@ -17,8 +17,8 @@ from sosbands.types import Array
 
 # Above this half squared norm (in lengthscales) ‖x‖² + ‖z‖² − 2xᵀz cancels too many digits.
 _EXPANSION_LIMIT = 500.0
-# Below this half squared norm no exponent ‖x − z‖²/2 ≤ 2(‖x‖² + ‖z‖²)/2 is beyond 100.
-_NO_UNDERFLOW = 25.0
+# Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
+_NEGLIGIBLE = 100.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,19 @@ class Kernel(ABC):
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Smooth(Kernel):
+    """A kernel of the distance whose slopes exist everywhere: what a likelihood needs."""
+
+    @abstractmethod
+    def profile(self, exponent: Array) -> tuple[Array, Array]:
+        """k and dk/de as functions of e = −‖x − x′‖²/2, in units of the lengthscale.
+
+        So ∂k/∂log θⱼ = dk/de · (xⱼ − x′ⱼ)². The array of exponents may be overwritten.
+        """
+
+
+@dataclass(frozen=True)
+class Gaussian(Smooth):
     """k(x, x′) = exp(−‖x − x′‖² / 2) in units of the lengthscale.
 
     Examples
@@ -100,24 +112,16 @@ class Gaussian(Kernel):
     """
 
     def _gram(self, X: Array, Z: Array) -> Array:
-        centre = Z.mean(axis=0)
-        X, Z = X - centre, Z - centre
-        x2, z2 = (0.5 * np.einsum("ij,ij->i", rows, rows) for rows in (X, Z))
-        largest = max(x2.max(initial=0.0), z2.max(initial=0.0))
-        if largest > _EXPANSION_LIMIT:
-            exponent = np.asarray(-0.5 * cdist(X, Z, "sqeuclidean"))
-        else:
-            # −‖x − z‖²/2 as one product of (x, −‖x‖²/2, 1) and (z, 1, −‖z‖²/2).
-            left = np.column_stack([X, -x2, np.ones(len(X))])
-            exponent = left @ np.vstack([Z.T, np.ones(len(Z)), -z2])
-        if largest > _NO_UNDERFLOW:
-            # Arithmetic with subnormal numbers is many times slower; e⁻¹⁰⁰ is as good as zero.
-            np.maximum(exponent, -100.0, out=exponent)
-        return np.exp(exponent, out=exponent)
+        return self.profile(exponents(X, Z))[0]
+
+    def profile(self, exponent: Array) -> tuple[Array, Array]:
+        """exp(e), which is its own slope."""
+        gram = np.exp(np.maximum(exponent, -_NEGLIGIBLE, out=exponent), out=exponent)
+        return gram, gram
 
 
 @dataclass(frozen=True)
-class Matern(Kernel):
+class Matern(Smooth):
     """Matérn kernel of smoothness ν ∈ {1/2, 3/2, 5/2}, with the usual √(2ν) inside.
 
     Examples
@@ -138,13 +142,29 @@ class Matern(Kernel):
 
     def _gram(self, X: Array, Z: Array) -> Array:
         # Not from an expanded square, which turns rounding of 1e-16 into distances of 1e-8.
-        u = np.minimum(np.sqrt(2 * self.nu) * cdist(X, Z), 100.0)  # e⁻¹⁰⁰ is as good as zero
-        decay = np.exp(-u)
+        u = cdist(X, Z)
+        u *= np.sqrt(2 * self.nu)
+        np.minimum(u, _NEGLIGIBLE, out=u)
+        gram = np.exp(-u)
+        gram *= self._polynomial(u)
+        return gram
+
+    def profile(self, exponent: Array) -> tuple[Array, Array]:
+        """(1 + u) exp(−u) or (1 + u + u²/3) exp(−u) with u² = −4νe.
+
+        An error of 1e-8 in u does no harm here: both begin with 1 − u²/2 or 1 − u²/6.
+        """
         if self.nu == 0.5:
-            return np.asarray(decay)
-        if self.nu == 1.5:
-            return np.asarray((1 + u) * decay)
-        return np.asarray((1 + u + u * u / 3) * decay)
+            raise ValueError("nu=0.5 has no slope at distance zero: take 1.5 or 2.5")
+        u = np.minimum(np.sqrt(-4 * self.nu * np.minimum(exponent, 0.0)), _NEGLIGIBLE)
+        decay = np.exp(-u)
+        slope = 3 * decay if self.nu == 1.5 else 5 / 3 * (1 + u) * decay
+        return self._polynomial(u) * decay, slope
+
+    def _polynomial(self, u: Array) -> Array:
+        if self.nu == 0.5:
+            return np.ones(1)
+        return 1 + u if self.nu == 1.5 else 1 + u + u * u / 3
 
 
 @dataclass(frozen=True)
@@ -166,3 +186,15 @@ class Linear(Kernel):
 
     def _diagonal(self, X: Array) -> Array:
         return np.asarray(np.einsum("ij,ij->i", X, X))
+
+
+def exponents(X: Array, Z: Array) -> Array:
+    """−‖xᵢ − zⱼ‖²/2."""
+    centre = Z.mean(axis=0)
+    X, Z = X - centre, Z - centre
+    x2, z2 = (0.5 * np.einsum("ij,ij->i", rows, rows) for rows in (X, Z))
+    if max(x2.max(initial=0.0), z2.max(initial=0.0)) > _EXPANSION_LIMIT:
+        return np.asarray(-0.5 * cdist(X, Z, "sqeuclidean"))
+    # One product of (x, −‖x‖²/2, 1) and (z, 1, −‖z‖²/2).
+    left = np.column_stack([X, -x2, np.ones(len(X))])
+    return np.asarray(left @ np.vstack([Z.T, np.ones(len(Z)), -z2]))

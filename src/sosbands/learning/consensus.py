@@ -47,10 +47,11 @@ class Consensus:
         found = _common([band.mean_model.model for band in self.bands])
         return estimator if found is None else clone(estimator).set_params(lengthscale=found)
 
-    def blend(self, inputs: VaryingInputs) -> Any:
-        """The lengthscale of the kernel mean in a blend, for a band that sees these inputs."""
+    def blend(self, inputs: VaryingInputs, kernel: str) -> Any:
+        """The lengthscale of this kernel in a blend, for a band that sees these inputs."""
         blends = [band.blend for band in self.bands if _same(band.inputs, inputs)]
-        known = [blend.kernel_mean for blend in blends if blend is not None]
+        means = [blend.kernel_mean for blend in blends if blend is not None]
+        known = [mean for mean in means if mean.kernel == kernel]
         found = _common(known) if 3 <= len(known) == len(self.bands) else None
         return "likelihood" if found is None else found
 

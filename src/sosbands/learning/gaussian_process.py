@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky, lapack
 
 from sosbands.core.features import FeatureRows, Features, factorize, landmark_features
-from sosbands.core.kernels import Gaussian
+from sosbands.core.kernels import Gaussian, Kernel, Smooth
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.likelihood_search import LikelihoodSearch, plain
 from sosbands.types import Array
@@ -36,6 +36,7 @@ _PIVOT_ROWS = 100_000
 _BLOCK_ENTRIES = 1 << 20
 # Inputs whose squares can be summed, and outputs that can be squared.
 _LARGEST_INPUT, _LARGEST_OUTPUT = 1e140, 1e153
+_GAUSSIAN = Gaussian()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class GaussianProcess:
 
     Attributes
     ----------
-    kernel : Gaussian
+    kernel : Kernel
         k_θ, of variance one.
     nugget, variance : float
         η, the variance of the noise divided by that of the process, and σ², that of the process.
@@ -66,7 +67,7 @@ class GaussianProcess:
     ((30,), True)
     """
 
-    kernel: Gaussian
+    kernel: Kernel
     nugget: float
     variance: float
     evidence: float
@@ -90,6 +91,7 @@ def fit_gaussian_process(
     *,
     lengthscale: float | Sequence[float] | None = None,
     isotropic: bool = False,
+    family: Smooth = _GAUSSIAN,
     noise_shape: ArrayLike | None = None,
     n_starts: int = 3,
     spread: float | None = None,
@@ -107,6 +109,8 @@ def fit_gaussian_process(
         θ, if it is known. Then only η and σ² are estimated.
     isotropic : bool
         One θ for all inputs, rather than one for each.
+    family : Gaussian or Matern
+        The kernel, whose lengthscale does not count.
     noise_shape : array-like of shape (n,), optional
         v > 0, proportional to the variance of the noise in every row; divided by its mean.
     n_starts, search_rows : int
@@ -131,8 +135,8 @@ def fit_gaussian_process(
     """
     X, y, v = _checked(X, y, noise_shape)
     rng = np.random.default_rng(random_state)
-    unit = _unit(X, lengthscale, isotropic)
-    search = _search(X, y, v, unit, known=lengthscale is not None, spread=spread)
+    unit, known = _unit(X, lengthscale, isotropic), lengthscale is not None
+    search = _search(X, y, v, unit, known=known, spread=spread, family=family)
     with one_blas_thread():
         parameters, evidence, used = search.run(n_starts, rng, search_rows)
     kernel, nugget = search.kernel(parameters), float(np.exp(parameters[-1]))
@@ -157,9 +161,17 @@ def likely_lengthscales(
 
 
 def _search(
-    X: Array, y: Array, v: Array, unit: Array, *, known: bool, spread: float | None
+    X: Array,
+    y: Array,
+    v: Array,
+    unit: Array,
+    *,
+    known: bool,
+    spread: float | None,
+    family: Smooth = _GAUSSIAN,
 ) -> LikelihoodSearch:
-    return LikelihoodSearch((X - X.mean(axis=0)) / unit, y / _size(y), v, unit, known, spread)
+    Z = (X - X.mean(axis=0)) / unit
+    return LikelihoodSearch(Z, y / _size(y), v, unit, known, spread, family)
 
 
 def _size(y: Array) -> float:
@@ -168,7 +180,7 @@ def _size(y: Array) -> float:
 
 
 def _features(
-    kernel: Gaussian, X: Array, max_rank: int | None, tol: float, rng: np.random.Generator
+    kernel: Kernel, X: Array, max_rank: int | None, tol: float, rng: np.random.Generator
 ) -> FeatureRows:
     """Features of all rows, by landmarks among a sample of them if there are very many."""
     cap = max(100, int(np.sqrt(_WORK / len(X)))) if max_rank is None else max_rank

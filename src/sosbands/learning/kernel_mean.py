@@ -10,11 +10,19 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sosbands.core.checks import checked_weights
+from sosbands.core.kernels import Gaussian, Matern, Smooth
 from sosbands.learning.gaussian_process import fit_gaussian_process
-from sosbands.learning.parameters import check_lengthscale, check_number, check_switch, seed_of
+from sosbands.learning.parameters import (
+    check_choice,
+    check_lengthscale,
+    check_number,
+    check_switch,
+    seed_of,
+)
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.types import Array, Folds
 
+_KERNELS: dict[str, Smooth] = {"gaussian": Gaussian(), "matern32": Matern(nu=1.5)}
 # Fewer rows for each input cannot tell lengthscales apart; set by the stability with 100 inputs.
 _ROWS_FOR_AN_INPUT = 10
 
@@ -28,6 +36,8 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
+    kernel : {"gaussian", "matern32"}
+        kᵐ: the Gaussian one of the paper, for smooth means, or Matérn's of ν = 3/2, for rough ones.
     lengthscale : "likelihood", float or array of shape (d,)
         θᵐ, one for all inputs or one for each; "likelihood" finds it.
     isotropic : bool
@@ -62,12 +72,14 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        kernel: str = "gaussian",
         lengthscale: Any = "likelihood",
         isotropic: bool = False,
         spread: float | None = 1.0,
         standardize: bool = True,
         random_state: Any = None,
     ) -> None:
+        self.kernel = kernel
         self.lengthscale = lengthscale
         self.isotropic = isotropic
         self.spread = spread
@@ -97,6 +109,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             kept, weights = checked_weights("sample_weight", sample_weight, len(rows))
             rows, outputs = rows[kept], outputs[kept]
+        check_choice("kernel", self.kernel, tuple(_KERNELS))
         check_lengthscale("lengthscale", self.lengthscale, ("likelihood",))
         for name in ("isotropic", "standardize"):
             check_switch(name, getattr(self, name))
@@ -113,6 +126,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._outputs(outputs),
             lengthscale=self._inputs.entries("lengthscale", known, rows.shape[1]),
             isotropic=known is None and self.isotropic,
+            family=_KERNELS[self.kernel],
             noise_shape=None if weights is None else 1 / weights,
             spread=self._prior_spread(*varying.shape) if known is None else None,
             search_rows=search_rows,
@@ -189,6 +203,7 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 Z[train],
                 outputs[train],
                 lengthscale=self.process_.kernel.lengthscale,
+                family=_KERNELS[self.kernel],
                 noise_shape=None if weights is None else 1 / weights[train],
                 max_rank=max_rank,
                 random_state=self._seed,

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from sosbands.core.nested import NestedSolution
 from sosbands.core.threads import few_threads
-from sosbands.learning.blend import Blend, blended
+from sosbands.learning.blend import Blend, blended, kernel_of_blend
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
@@ -279,9 +279,10 @@ class BandLearner:
         """A kernel mean beside a given one; stacked and kernel means have one already."""
         if self._stacked or not self.rules.blends(n):
             return rows, None
-        known = "likelihood" if consensus is None else consensus.blend(rows.inputs)
+        kernel = kernel_of_blend(len(rows.y))
+        known = "likelihood" if consensus is None else consensus.blend(rows.inputs, kernel)
         limits = self.rules.blend_limits(len(rows.y), self.search_rows)
-        model = KernelMean(lengthscale=known, random_state=self.seed)
+        model = KernelMean(kernel=kernel, lengthscale=known, random_state=self.seed)
         with self.progress.phase("centre", 1):
             made = blended(rows, model, exchangeable=self._exchangeable(groups), **limits)
             self.progress.step()

@@ -8,14 +8,14 @@ earlier steps have shown of the curvature.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 from sosbands.core.features import factorize
-from sosbands.core.kernels import Gaussian
+from sosbands.core.kernels import Smooth
 from sosbands.learning.evidence import DenseEvidence, Evidence, low_rank_evidence
 from sosbands.types import Array, Indices, Lengthscale
 
@@ -43,7 +43,10 @@ _LONGEST, _DAMPING, _LEAST_CURVATURE, _MEMORY, _SEEN = 1.5, 1e-2, 1e-3, 4, 0.05
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodSearch:
-    """Maximum likelihood in (log θ, log η), with Z in units of its spread or of a known θ."""
+    """Maximum likelihood in (log θ, log η), with Z in units of its spread or of a known θ.
+
+    `family` is the kernel, of lengthscale one.
+    """
 
     Z: Array
     y: Array
@@ -51,11 +54,12 @@ class LikelihoodSearch:
     unit: Array
     known: bool
     spread: float | None
+    family: Smooth
 
-    def kernel(self, parameters: Array) -> Gaussian:
+    def kernel(self, parameters: Array) -> Smooth:
         """The kernel of (log θ, log η), in the units of X."""
         theta = self.unit * np.exp(parameters[:-1])
-        return Gaussian(plain(theta if self.unit.ndim else theta[0]))
+        return replace(self.family, lengthscale=plain(theta if self.unit.ndim else theta[0]))
 
     def run(
         self, n_starts: int, rng: np.random.Generator, most: int | None
@@ -103,7 +107,7 @@ class LikelihoodSearch:
             if landmarks is None:
                 break
             at_rows = partial(low_rank_evidence, Z=self.Z[rows], y=self.y[rows], v=self.v[rows])
-            evidence = partial(at_rows, landmarks=landmarks)
+            evidence = partial(at_rows, landmarks=landmarks, kernel=self.family)
             best, value = self._ascend(evidence, best, _CORRECTION)
         else:
             return best, value, len(rows)
@@ -113,7 +117,7 @@ class LikelihoodSearch:
     def _landmarks(self, best: Array, rows: Indices) -> Array | None:
         """Rows that can stand for all of them; None if too many would be needed."""
         theta = np.exp(best[:-1]) * np.ones(self.Z.shape[1])
-        kernel = Gaussian(plain(theta))
+        kernel = replace(self.family, lengthscale=plain(theta))
         made = factorize(kernel, self.Z[rows], tol=_LANDMARK_TOL, max_rank=_LANDMARKS)
         enough = made.trace_residual <= _UNEXPLAINED * np.exp(best[-1])
         return made.features.landmarks if enough else None
@@ -124,7 +128,7 @@ class LikelihoodSearch:
         return -0.5 * float(n * np.log(2 * np.pi * np.mean(y**2 / v)) + n + np.sum(np.log(v)))
 
     def _dense(self, rows: Indices) -> DenseEvidence:
-        return DenseEvidence(self.Z[rows], self.y[rows], self.v[rows])
+        return DenseEvidence(self.Z[rows], self.y[rows], self.v[rows], self.family)
 
     def _starts(self, count: int) -> list[Array]:
         """From smooth and noisy to rough and precise: the evidence may peak at either end."""

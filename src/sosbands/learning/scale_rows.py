@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.core.kernels import Gaussian
+from sosbands.core.kernels import Kernel
 from sosbands.core.nested import NestedSolution, solve_nested
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers import Solver
@@ -126,11 +126,11 @@ class ScaleRows:
         levels, λ = self.rules.levels(symmetric=False), self.rules.centre_penalty(len(self.Z))
         return solve_nested(problem, levels, solver, centre_penalty=λ)
 
-    def _mean_kernel(self, process: GaussianProcess) -> Gaussian:
+    def _mean_kernel(self, process: GaussianProcess) -> Kernel:
         """kᵐ, which sees the inputs but not the prediction."""
         lengthscales = np.full(self.Z.shape[1], _IRRELEVANT)
         lengthscales[: self.n_inputs] = process.kernel.lengthscale
-        return Gaussian(plain(lengthscales))
+        return replace(process.kernel, lengthscale=plain(lengthscales))
 
     def shape(self, rng: np.random.Generator, search_rows: int | None = None) -> Array:
         """Relative lengthscales of the inputs; the lengthscales themselves if they are given.
