@@ -72,6 +72,12 @@ def _alone(present: Mapping[str, Any]) -> dict[str, Any]:
     return {name: replace(base, least_around=np.inf) for name, base in present.items()}
 
 
+def _smooth(present: Mapping[str, Any]) -> dict[str, Any]:
+    """Kernel means of the same kernel, whatever they see."""
+    kernel, ranks = present["kernel mean"], present["kernel mean of ranks"]
+    return {**present, "kernel mean of ranks": replace(ranks, make=kernel.make)}
+
+
 class _Without:
     """A mapping without one of its names; a class, so that processes can hand it on."""
 
@@ -94,6 +100,7 @@ _DECLARED = (
         ),
         without_base("ridge", "linear outputs", SEVERAL_INPUTS[:3]),
         constants("extra trees of the outputs", {"stacking._BASES": _alone}, (AUTO,), TWO_SIDED),
+        constants("a Gaussian kernel of ranks", {"stacking._BASES": _smooth}, (AUTO,), LARGE),
         constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
         constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),
@@ -114,6 +121,8 @@ _DECLARED = (
         "`centre_penalty`",
         band("none: around the mean", centre_penalty=None),
         constants("ranks of a blend count half", {"blend._RANK_SHARES": (0.5, 0.5)}, sets=LARGE),
+        constants("Gaussian blends", {"blend._KERNELS": ("gaussian",) * 2}, sets=LARGE),
+        constants("Matérn blends of few rows", {"blend._KERNELS": ("matern32",) * 2}, sets=FEW),
         constants("150/n²", {"plan._CENTRE_PENALTY": 150.0}),
         constants("15000/n²", {"plan._CENTRE_PENALTY": 15_000.0}),
     ),

@@ -129,7 +129,7 @@ _MOST_NAMES = 255
 class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """The mean of ``BandRegressor(estimator="auto")``: an average of five regressors.
 
-    A kernel mean, another one of the ranks of the inputs, boosted trees, extra trees of what the
+    A kernel mean, a rougher one of the ranks of the inputs, boosted trees, extra trees of what the
     kernel means leave, and a ridge, each fitted once to all rows and once without each fold. The
     average predicts the rows of the folds best, in weights that are not negative and add up to one;
     a few wild rows do not decide. Nothing is nested: K folds take K + 1 fits of each regressor.
