@@ -51,7 +51,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import sosbands
-from sosbands import BandRegressor, Newton
+from sosbands import BandRegressor, KernelMean, Newton
 from sosbands.core.features import factorize
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, check_savable, describe, files, listed_types
@@ -122,6 +122,7 @@ KERNEL_BANDS = {
     "a solver": lambda: band(solver=Newton(tol=1e-3)).fit(X, y),
     "a random state": lambda: band(random_state=np.random.RandomState(3)).fit(X, y),
     "lengthscales": lambda: band(lengthscale=np.array([1.0, 2.0])).fit(X, y),
+    "a rough mean": lambda: band(KernelMean(kernel="matern32")).fit(X, y),
 }
 ESTIMATORS = {
     "ridge": Ridge,
