@@ -283,3 +283,16 @@ def test_rows_of_a_group_stay_together(quick, cv, monkeypatch):
     BandRegressor(band=CHEAP, cv=cv, random_state=0).fit(X, y, groups=groups)
     assert len(seen) == 3
     assert all(train.isdisjoint(test) for train, test in seen)
+
+
+def test_trees_do_not_choose_by_the_rounding_of_kernel_means():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (500, 3)) / 4
+    X = np.column_stack([X, X[:, 0] + X[:, 1], X[:, 2] > 0.5])  # splits that part rows alike
+    y, trees = rng.normal(size=500), ExtraTreesRegressor(20, min_samples_leaf=2, random_state=0)
+    folds = list(KFold(5).split(X))
+    rows = stacking._Rows({"codes": X}, y, folds, stacking.FitParameters.of_weights(None))
+    centre = rng.normal(size=500)
+    shaken = centre * (1 + 1e-14 * rng.normal(size=500))
+    one, other = (rows._part("extra trees", clone(trees), 1, c)[1] for c in (centre, shaken))
+    assert_allclose(other, one, atol=1e-12)
