@@ -29,6 +29,8 @@ Array = npt.NDArray[np.float64]
 LEVEL = 0.9
 FOLDS = 5
 MEANS = ("kernel mean", "ridge", "boosting, held fixed")
+# Its trees choose between equal splits by rounding of the rows.
+AUTO = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,9 @@ def model_of(
 ) -> BandRegressor:
     """A fitted and calibrated model; `fixed` parameters of the band are not chosen."""
     numbered, estimator = mean == MEANS[2], None
-    if mean == MEANS[1]:
+    if mean == AUTO:
+        estimator = AUTO
+    elif mean == MEANS[1]:
         estimator = make_pipeline(StandardScaler(), Ridge())
     elif numbered:
         estimator = HeldFixed(rows)

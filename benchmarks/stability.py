@@ -1,8 +1,9 @@
 """The same answer everywhere: how far intervals move when nothing that matters has changed.
 
 ``python -m benchmarks stability --data FOLDER`` adds the real sets of the folder to three simulated
-ones; of each at most 500 rows learn and calibrate. Moves are in widths of the interval. No score
-of a set is looked at but those of the development sets.
+ones; of each at most 500 rows learn and calibrate, and 1000 around the default mean. That one is
+compared between processors alone: its trees see the rows as they are. Moves are in widths of the
+interval. No score of a set is looked at but those of the development sets.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.changes import CHANGES, FORMS, LEVEL, MEANS, Array, Rows, ends, model_of, move
+from benchmarks.changes import AUTO, CHANGES, FORMS, LEVEL, MEANS, Array, Rows, ends, model_of, move
 from benchmarks.isolation import fresh_processes
 from benchmarks.record import Record
 from experiments.real.measure import rows_of
@@ -32,6 +33,8 @@ DRAWS, TIES, PARTS = 5, 10, 10
 USUAL, LARGEST, SHARE = 1e-6, 1e-3, 0.99
 # Kernels of OpenBLAS, from the oldest processors on, and features that NumPy may do without.
 BLAS_KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
+# Rows that learn and calibrate; around the default mean enough for trees around kernel means.
+ROWS, ROWS_OF_AUTO = 500, 1000
 NO_FEATURES = {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"}
 
 
@@ -42,7 +45,7 @@ def run(full: bool) -> Iterator[Record]:
     yield from summary("X and y times 1 + 1e-13 noise", in_processes(perturbations, runs))
     yield from summary("other changes of the data", in_processes(changes, runs))
     yield from summary("forms of the same data", in_processes(forms, runs))
-    yield from processors(runs)
+    yield from processors([*runs, *product(names, [AUTO])])
     known = [name for name in DEVELOPMENT if name in names] or list(SIMULATED)
     yield tie_breaks(known)
     yield parts(known)
@@ -105,7 +108,8 @@ def forms(name: str, mean: str) -> dict[str, float]:
 
 def intervals(name: str, mean: str) -> Array | None:
     """Of new rows, as this process computes them; None if it cannot."""
-    return ends(Rows.of(*data(name), seed=0), mean)
+    most = ROWS_OF_AUTO if mean == AUTO else ROWS
+    return ends(Rows.of(*data(name), seed=0, most=most), mean)
 
 
 def simulated_ends() -> dict[str, list[list[float]]]:
