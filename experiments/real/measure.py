@@ -72,22 +72,22 @@ def measure(path: Path, method: str, seed: int) -> list[dict[str, Any]]:
     """A row for each level."""
     X, y = rows_of(path)
     train, cal, test = split(len(y), seed)
-    with threadpool_limits(1):
+    with threadpool_limits(1):  # of several processes, the metrics as well
         start = process_time()
         fitted = load(method).fit(X[train], y[train], X[cal], y[cal], levels=LEVELS, seed=seed)
         between = process_time()
         C = fitted.intervals(X[test])
         end = process_time()
-    infinite = np.isinf(C).any(axis=1).mean(axis=0)
-    low, high = y[train].min(), y[train].max()
-    C = np.clip(C, 2 * low - high, 2 * high - low)
-    columns = {**quality(X, y, test, C, seed), "infinite": infinite}
-    same = {
-        "n": len(y),
-        "crps": distribution_score(fitted, X[test], y[test]),
-        "fit_seconds": between - start,
-        "predict_seconds": end - between,
-    }
+        infinite = np.isinf(C).any(axis=1).mean(axis=0)
+        low, high = y[train].min(), y[train].max()
+        C = np.clip(C, 2 * low - high, 2 * high - low)
+        columns = {**quality(X, y, test, C, seed), "infinite": infinite}
+        same = {
+            "n": len(y),
+            "crps": distribution_score(fitted, X[test], y[test]),
+            "fit_seconds": between - start,
+            "predict_seconds": end - between,
+        }
     found = [
         {**same, **{name: float(values[j]) for name, values in columns.items()}}
         for j in range(len(LEVELS))
