@@ -177,21 +177,28 @@ def test_many_rows_have_a_kernel_mean_of_ranks(quick, tmp_path):
     trees = mean.estimators_["extra trees"]
     parts["extra trees"] = centre + trees.predict(np.column_stack([X, centre]))
     total = sum(mean.weights_[name] * part for name, part in parts.items())
-    assert_allclose(mean.predict(X), total, rtol=1e-12)
+    assert mean.unit_ == 2  # y has a standard deviation of 1.9
+    assert_allclose(mean.predict(X), 2 * total, rtol=1e-12)
     save(mean, tmp_path / "m.skops")
     assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
 
 
-def test_extra_trees_of_many_rows_go_around_the_kernel_means(quick, tmp_path):
+def wave_and_step():
+    """What a smooth mean leaves is for trees."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(500, 2))
-    y = 20 * np.sin(6 * X[:, 0]) + 3 * (X[:, 1] > 0.5) + 0.1 * rng.normal(size=500)
+    return X, 20 * np.sin(6 * X[:, 0]) + 3 * (X[:, 1] > 0.5) + 0.1 * rng.normal(size=500)
+
+
+def test_extra_trees_of_many_rows_go_around_the_kernel_means(quick, tmp_path):
+    X, y = wave_and_step()
     mean = StackedMean(random_state=0).fit(X, y)
     assert mean.weights_["extra trees"] > 0.1
     assert_allclose(sum(mean.centre_.values()), 1)
     trees = mean.estimators_["extra trees"]
     assert trees.n_features_in_ == 3
-    assert np.ptp(trees.predict(np.column_stack([X, y]))) < 0.3 * np.ptp(y)
+    assert mean.unit_ == 16  # y has a standard deviation of 14
+    assert np.ptp(trees.predict(np.column_stack([X, y / 16]))) < 0.3 * np.ptp(y / 16)
     few = StackedMean(random_state=0).fit(X[1:], y[1:])
     assert few.centre_ == {}
     assert all(model.n_features_in_ == 2 for model in few.estimators_.values())
@@ -199,12 +206,22 @@ def test_extra_trees_of_many_rows_go_around_the_kernel_means(quick, tmp_path):
     assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
 
 
+@pytest.mark.parametrize("power", [-400, -20, 30, 400])
+def test_units_of_a_power_of_two_change_no_digit(quick, power):
+    X, y = wave_and_step()
+    mean, other = StackedMean(random_state=0).fit(X, y), StackedMean(random_state=0)
+    assert sum(weight > 0.01 for weight in mean.weights_.values()) >= 3
+    other.fit(X, 2.0**power * y)
+    assert other.unit_ == 2.0**power * mean.unit_
+    assert_array_equal(other.predict(X) / 2.0**power, mean.predict(X))
+
+
 def test_few_rows_have_none(quick):
     X, y = skewed(499)
     mean = StackedMean(random_state=0).fit(X, y)
     assert list(mean.weights_) == NAMES
     assert mean.ranks_ is None
-    del mean.ranks_, mean.centre_  # as in files of earlier versions
+    del mean.ranks_, mean.centre_, mean.unit_  # as in files of earlier versions
     assert mean.predict(X).shape == (499,)
 
 

@@ -24,7 +24,7 @@ from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.row_order import row_order
 from sosbands.learning.stacking_weights import stacking_weights
-from sosbands.learning.standardize import VaryingInputs
+from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.learning.validation import labelled_rows, new_rows
 from sosbands.types import Array, Folds
 
@@ -159,6 +159,9 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         nothing, or have no weight.
     estimators_ : dict
         Those with a positive weight or share, fitted to all rows.
+    unit_ : float
+        The unit of what they predict: a power of two near the spread of y, so that nothing is
+        rounded.
     encoder_ : TableEncoder
     units_ : VaryingInputs
         In which kernel mean and ridge see what the encoder makes.
@@ -230,7 +233,10 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         told = FitParameters.of_weights(None if weights is None else weights[order])
         ranks = InputRanks.of(Z)
         seen = {"codes": T[order], "numbers": Z[order], "ranks": ranks(Z)[order]}
-        rows = _Rows(seen, y[order], renumbered(folds, order, n), told)
+        # Trees know gradients and kernel means in 32 bits, and take numbers for equal that differ by
+        # less than 1e-7: outputs of 1e40 or 1e-40 are none.
+        self.unit_ = float(2.0 ** np.round(np.log2(Affine.of(y).scale)))
+        rows = _Rows(seen, y[order] / self.unit_, renumbered(folds, order, n), told)
         names = self.encoder_.categorical_ & (np.nanmax(T, axis=0, initial=0) < _MOST_NAMES)
         models = {
             name: base.make(n, seed, names)
@@ -248,7 +254,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         }
         self.ranks_ = ranks if self._ranked else None
         average = np.empty(n)
-        average[order] = np.column_stack(P) @ shares
+        average[order] = self.unit_ * (np.column_stack(P) @ shares)
         return average, self.encoder_.encoded(X)._replace(B=B)
 
     def predict(self, X: Any) -> Array:
@@ -260,7 +266,8 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self._ranked:
             ranks: Any = self.ranks_
             seen["ranks"] = ranks(Z)
-        shares = getattr(self, "centre_", {})  # not in files of earlier versions
+        # Neither is in files of earlier versions, whose regressors predict in the units of y.
+        shares, unit = getattr(self, "centre_", {}), getattr(self, "unit_", 1.0)
         for name, model in self.estimators_.items():
             base = _BASES[name]
             if shares and base.least_around < np.inf:
@@ -269,7 +276,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 prediction = model.predict(seen[base.sees])
             centre += shares.get(name, 0.0) * prediction
             total += self.weights_[name] * prediction
-        return total
+        return unit * total
 
     @property
     def _ranked(self) -> bool:
@@ -285,7 +292,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows as the regressors see them, outputs, folds, weights."""
+    """Rows as the regressors see them, outputs in units of their spread, folds, weights."""
 
     seen: Mapping[str, Array]
     y: Array
@@ -352,16 +359,6 @@ class _Rows:
             parts = fitted.without_folds(seen, self.y, self.folds, self.told.weights)
         return fitted, np.vstack([fitted.left_out, parts])
 
-    def _on_grid(self, values: Array) -> Array:
-        """Values to 2⁻²⁰ of the spread of y.
-
-        Trees choose between splits that part the rows alike by rounding, and what kernel means
-        predict differs by rounding from one processor to the next. Sums of such numbers are exact.
-        """
-        spread = float(np.std(self.y)) or 1.0
-        unit = 2.0 ** (np.round(np.log2(spread)) - _GRID_BITS)
-        return np.asarray(unit * np.round(values / unit))
-
     def _part(
         self, name: str, model: Any, k: int, centre: Array | None
     ) -> tuple[Any, Array | None]:
@@ -369,13 +366,22 @@ class _Rows:
         base = _BASES[name]
         seen, y, start = self.seen[base.sees], self.y, np.zeros(len(self.y))
         if centre is not None and base.least_around <= len(y):
-            seen, start = _beside(seen, self._on_grid(centre)), centre
-            y = self._on_grid(y - centre)
+            seen, start = _beside(seen, _on_grid(centre)), centre
+            y = _on_grid(y - centre)
         with one_openmp_thread():
             if k == 0:
                 return self.told.fit(model, seen, y), None
             train, test = self.folds[k - 1]
             return None, start[test] + self.told.fit(model, seen, y, train).predict(seen[test])
+
+
+def _on_grid(values: Array) -> Array:
+    """Values to 2⁻²⁰ of the unit.
+
+    Trees choose between splits that part the rows alike by rounding, and what kernel means predict
+    differs by rounding from one processor to the next. Sums of such numbers are exact.
+    """
+    return np.asarray(np.round(values * 2.0**_GRID_BITS) / 2.0**_GRID_BITS)
 
 
 def _beside(seen: Array, centre: Array) -> Array:
