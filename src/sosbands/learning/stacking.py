@@ -233,8 +233,8 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         told = FitParameters.of_weights(None if weights is None else weights[order])
         ranks = InputRanks.of(Z)
         seen = {"codes": T[order], "numbers": Z[order], "ranks": ranks(Z)[order]}
-        # Trees know gradients and kernel means in 32 bits, and take numbers for equal that differ by
-        # less than 1e-7: outputs of 1e40 or 1e-40 are none.
+        # Trees know gradients and kernel means in 32 bits, and take numbers for equal that are less
+        # than 1e-7 apart: outputs of 1e-40 would all be equal, those of 1e40 infinite.
         self.unit_ = float(2.0 ** np.round(np.log2(Affine.of(y).scale)))
         rows = _Rows(seen, y[order] / self.unit_, renumbered(folds, order, n), told)
         names = self.encoder_.categorical_ & (np.nanmax(T, axis=0, initial=0) < _MOST_NAMES)
