@@ -131,6 +131,19 @@ def test_a_constant_column_changes_nothing():
     assert given.process_.kernel.lengthscale == (0.5, 0.7)
 
 
+@pytest.mark.parametrize("seed", [2, 46])
+def test_inputs_that_few_rows_cannot_tell_apart_may_come_in_any_order(seed):
+    """Rare categories: the rows that rank the starts of the search know nothing of most of them."""
+    rng = np.random.default_rng(seed)
+    rare, X = rng.random((300, 12)) < 0.012, rng.normal(size=(300, 2))
+    wave = np.sin(3 * X[:, 0] * (1 + rare[:, 0]))
+    y = 3 * rare @ rng.normal(size=12) + 0.5 * wave + 0.5 * rng.normal(size=300)
+    X, order = np.column_stack([rare, X]), np.random.default_rng(seed).permutation(14)
+    expected = KernelMean(random_state=0).fit(X, y).predict(X)
+    mean = KernelMean(random_state=0).fit(X[:, order], y)
+    assert_allclose(mean.predict(X[:, order]), expected, atol=1e-9)
+
+
 def test_names_of_columns_are_kept_and_checked():
     X, y = rows()
     frame = pd.DataFrame(X, columns=["a", "b"])
