@@ -6,6 +6,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import OneHotEncoder
 
+from sosbands import BandRegressor
 from sosbands.datasets import case
 from sosbands.evaluation import compare
 from sosbands.evaluation.comparison import Parts
@@ -31,7 +32,7 @@ def test_ours_and_the_rivals_are_there_with_the_best_score_first(table):
     assert sorted(table.index) == [
         "CQR, boosted quantiles",
         "sosbands, LinearRegression",
-        "sosbands, kernel mean",
+        "sosbands, as it comes",
         "split conformal, LinearRegression",
     ]
     assert list(table) == ["interval_score", "mean_width", "coverage", "gap", "seconds"]
@@ -70,6 +71,14 @@ def test_the_conformalized_quantiles_are_those_of_a_computation_by_hand(rows, ta
     figures = table.loc["CQR, boosted quantiles"]
     assert figures["interval_score"] == pytest.approx(interval_score(y, C, 0.9))
     assert figures["coverage"] == coverage(y, C)
+
+
+def test_ours_as_it_comes_is_the_default(rows, table):
+    shared = parts(rows)
+    model = BandRegressor(calibration=None, random_state=0).fit(*shared.train)
+    X, y = shared.test
+    C = model.conformalize(*shared.calibration).predict_interval(X, 0.9)
+    assert table.loc["sosbands, as it comes", "interval_score"] == interval_score(y, C, 0.9)
 
 
 def test_every_row_is_in_one_part(rows):

@@ -200,9 +200,9 @@ def compare(
 ) -> None:
     """Compare our intervals with others on a table.
 
-    Ours, around a kernel mean and around the estimator (gradient boosting if there is none);
-    intervals of constant width around the estimator (split conformal prediction); boosted quantiles
-    (CQR). All learn from the same rows of DATA, and are judged on others.
+    Ours, as it comes and around the estimator (gradient boosting if there is none); intervals of
+    constant width around the estimator (split conformal prediction); boosted quantiles (CQR). All
+    learn from the same rows of DATA, and are judged on others.
     """
     rows = table.read()
     with working("preparing"):

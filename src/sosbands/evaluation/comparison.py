@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any, Self, TypeAlias
@@ -69,6 +69,16 @@ class Parts:
         cut = [(_safe_indexing(X, rows), outputs[rows]) for rows in (rest[train], rest[cal], test)]
         return cls(cut[0], cut[1], cut[2], seed=seed, **settings)
 
+    @property
+    def transformed(self) -> Self:
+        """The rows that the transformer makes, with nothing left to transform."""
+        if self.transformer is None:
+            return self
+        learned = clone(self.transformer).fit(*self.train)
+        rows = (self.train, self.calibration, self.test)
+        made = [(learned.transform(X), y) for X, y in rows]
+        return replace(self, train=made[0], calibration=made[1], test=made[2], transformer=None)
+
     def piped(self, model: Any) -> Any:
         """A copy of a regressor, after the transformer; boosting reads texts and dates encoded."""
         copy, transformer = clone(model), self.transformer
@@ -94,15 +104,16 @@ def compare(
 ) -> pd.DataFrame:
     """Fit several kinds of intervals and judge them on rows that none of them has seen.
 
-    Ours are around a kernel mean and around `estimator`. Their rivals are a band of constant width
-    around `estimator` (split conformal) and boosted quantiles (conformalized quantile regression).
+    Ours are as they come, around an average of models, and around `estimator`. Their rivals are a
+    band of constant width around `estimator` (split conformal) and boosted quantiles (conformalized
+    quantile regression).
 
     Parameters
     ----------
     X, y : array-like of shapes (n, d) and (n,)
         X may be any DataFrame that `estimator` takes; boosting takes all.
     estimator : regressor, optional
-        The mean; gradient boosting as it comes if there is none.
+        Your model; gradient boosting as it comes if there is none.
     transformer : transformer, optional
         Comes before every model, and is fitted with it.
     confidence_level, n_jobs, random_state
@@ -144,8 +155,8 @@ def _methods(estimator: Any, seed: int, n_jobs: int | None) -> dict[str, Method]
         estimator = HistGradientBoostingRegressor(random_state=seed)
     mean = type(estimator[-1] if isinstance(estimator, Pipeline) else estimator).__name__
     return {
-        "sosbands, kernel mean": lambda parts: _band(parts, None, n_jobs),
-        f"sosbands, {mean}": lambda parts: _band(parts, estimator, n_jobs),
+        "sosbands, as it comes": lambda parts: _default_band(parts, n_jobs),
+        f"sosbands, {mean}": lambda parts: _band(parts, parts.piped(estimator), n_jobs),
         f"split conformal, {mean}": lambda parts: _conformalized(parts, estimator),
         "CQR, boosted quantiles": _boosted_quantiles,
     }
@@ -191,9 +202,14 @@ def _check_sizes(n: int, **shares: float) -> None:
         )
 
 
+def _default_band(parts: Parts, n_jobs: int | None) -> Array:
+    """Inside the default mean no transformer has a place: it makes the rows instead."""
+    return _band(parts.transformed, "auto", n_jobs)
+
+
 def _band(parts: Parts, estimator: Any, n_jobs: int | None) -> Array:
     model = BandRegressor(
-        None if estimator is None else parts.piped(estimator),
+        estimator,
         band_transformer=parts.transformer,
         calibration=None,
         n_jobs=n_jobs,
