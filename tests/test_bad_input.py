@@ -515,6 +515,8 @@ def test_a_kernel_mean_sees_a_frame_as_it_sees_an_array(estimator):
         ({"training_coverage": 0}, "training_coverage must be .*got 0"),
         ({"training_coverage": 90}, "training_coverage must be .*got 90"),
         ({"training_coverage": "all"}, "training_coverage must be"),
+        ({"training_coverage": None}, r"training_coverage must be .* in \(0, 1\].*got None: write"),
+        ({"training_coverage": np.array([0.5, 0.9])}, r"write 0\.9 for 90 %, or \(0\.5, 0\.9\)"),
         ({"calibration": "jackknife"}, "calibration must be one of .*got 'jackknife'"),
         ({"calibration_size": 0.0}, "calibration_size must be a share .*got 0.0"),
         ({"calibration_size": 1.0}, "calibration_size must be a share .*got 1.0"),
@@ -556,7 +558,7 @@ def test_parameters_that_mean_nothing_are_refused_by_fit(parameters, message):
     [
         ([1] * 39, "groups must name all 40 rows, got 39"),
         ([1] * 40, "groups must name at least"),
-        ([1] * 20 + [2] * 20, "groups must name at least 2 groups of rows"),
+        ([1] * 20 + [2] * 20, "groups leave 1 group .* at least 2 are needed: give rows of more"),
         ([np.nan] * 40, "NaN"),
     ],
 )
@@ -591,3 +593,26 @@ def test_fit_works_after_a_fit_that_failed():
         model.fit(X, y)
     model.set_params(band__lengthscale=1.0)
     assert_array_equal(model.fit(X, y).predict_interval(X), band().fit(X, y).predict_interval(X))
+
+
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "timedelta64[ns]"])
+def test_dates_and_durations_are_no_outputs(kind):
+    X, y = rows()
+    with pytest.raises(ValueError, match=r"^y holds dates or durations .*give y in days or hours"):
+        band(Ridge()).fit(X, np.arange(len(y)).astype(kind))
+
+
+def test_columns_of_one_name_are_refused():
+    X, y = rows()
+    frame = pd.DataFrame(np.column_stack([X[:, 0], X[:, 0]]), columns=["a", "a"])
+    with pytest.raises(ValueError, match=r"^X has several columns named 'a': give each its own"):
+        band(Ridge()).fit(frame, y)
+
+
+def test_no_two_columns_of_predictions_have_one_name():
+    X, y = rows()
+    model = band(Ridge()).fit(pd.DataFrame(X), y)
+    with pytest.raises(ValueError, match=r"^confidence_level names 0\.5 twice"):
+        model.predict_table(pd.DataFrame(X), [0.5, 0.6, 0.5])
+    table = model.predict_table(pd.DataFrame(X), [0.5, 0.50000001])
+    assert list(table)[-2:] == ["lower_0.50000001", "upper_0.50000001"]

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sosbands.conformal import Companion, checked_levels
+from sosbands.conformal.ranks import shown_level
 from sosbands.core.checks import check_count
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.tables import frame_like, is_frame, row_blocks
@@ -154,7 +155,9 @@ class BandPredictions:
         """The predictive distribution at y: the share of calibration rows that score no more.
 
         With k of m rows, the conformal bounds of P(Y ≤ y) are k/(m + 1) and (k + 1)/(m + 1), and
-        k/m is between them.
+        k/m is between them. At a limit that was found in the data (``y_max="auto"``) rows count by
+        their scores as elsewhere, so that k/m may be below one where no quantile is larger; at a
+        limit that is given it is one.
 
         Parameters
         ----------
@@ -265,5 +268,10 @@ class BandPredictions:
 
 def table_columns(levels: Sequence[float], *, scalar: bool) -> list[str]:
     """The columns of `predict_table`; a level that was given as a number is not in their names."""
-    ends = [""] if scalar else [f"_{level:g}" for level in levels]
+    if twice := [level for at, level in enumerate(levels) if level in levels[:at]]:
+        raise ValueError(
+            f"confidence_level names {shown_level(twice[0])} twice, and no two columns may have "
+            "one name: name each level once"
+        )
+    ends = [""] if scalar else [f"_{shown_level(level)}" for level in levels]
     return ["mean", *(f"{side}{end}" for end in ends for side in ("lower", "upper"))]

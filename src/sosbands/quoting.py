@@ -21,7 +21,7 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
 def quoted(value: Any) -> str:
     """A value as Python writes it; of a string the beginning, in quotes."""
     if isinstance(value, str):
-        return repr(shortened(value))
+        return repr(shortened(str(value)))  # NumPy's strings would show their type
     return shortened(repr(value))
 
 

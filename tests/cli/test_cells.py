@@ -189,3 +189,8 @@ def test_whole_numbers_are_categories_without_a_point():
     found = categories(column(1.0, 2000000.0, 0.5, dtype=float), CsvFormat())
     assert found.tolist() == ["1", "2000000", "0.5"]
     assert categories(column(1, 2, dtype=int), CsvFormat()).tolist() == ["1", "2"]
+
+
+def test_cells_that_differ_by_what_nobody_sees_are_one_category():
+    found = categories(column("a\0", "a", None, "b", "a\0b"), CsvFormat())
+    assert found.tolist() == ["a", "a", None, "b", "a\0b"]

@@ -173,3 +173,46 @@ def test_a_comparison_puts_the_best_score_first(sosbands, folder):
     table = json.loads(sosbands(*arguments, "--json").stdout)
     assert "split conformal, Ridge" in table
     assert [row["interval_score"] for row in table.values()] == pytest.approx(scores, rel=1e-3)
+
+
+@pytest.fixture
+def here(folder, model, tmp_path, monkeypatch):
+    """A folder to work in with a model and a table: their names and contents."""
+    contents = {"m": model.read_bytes(), "d": (folder / "train.csv").read_bytes()}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    return contents
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("predict m d --out m", "--out .* the model that is read"),
+        ("report m d --out ./m", "--out .* the model that is read"),
+        ("report m d --out d", "--out .* the data that is read"),
+        ("calibrate m d --out d", "--out .* the data that is read"),
+        ("fit d --target y --out d", "--out .* the data that is read"),
+        ("fit d --target y --out new --report new", "--out .* what --report writes"),
+        ("fit d --target y --out new --report d", "--report .* the data that is read"),
+    ],
+)
+def test_no_file_that_is_read_is_written_over_by_another_kind(refused, here, words, sentence):
+    said = refused(*words.split(), code=2)
+    assert re.fullmatch(f"{sentence}: name another file", said)
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == here
+
+
+def test_predictions_may_take_the_place_of_their_table(sosbands, folder, model, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_bytes((folder / "new.csv").read_bytes())
+    assert sosbands("predict", model, table, "--out", table).exit_code == 0
+    assert table.read_text().startswith("x,colour,y,mean,lower,upper\n")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "calibrate", "report"])
+def test_a_target_that_is_there_twice_is_said_to_be(refused, model, tmp_path, command):
+    (tmp_path / "t.csv").write_text("x,colour,y,y\n" + "0.5,red,1,2\n" * 30)
+    out = () if command == "evaluate" else ("--out", tmp_path / "o")
+    said = refused(command, model, tmp_path / "t.csv", *out)
+    assert said.endswith("has several columns named 'y', the target: give each its own name")

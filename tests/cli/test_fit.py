@@ -380,3 +380,25 @@ def test_a_report_needs_rows_held_out_and_its_extra_before_the_work(
     assert "--test-size" in refused(*arguments, "--test-size", "0", code=2)
     monkeypatch.setattr("sosbands.cli.training_commands.find_spec", lambda name: None)
     assert 'pip install "sosbands[report]"' in refused(*arguments)
+
+
+def test_the_target_cannot_be_left_out_nor_be_there_twice(fails, table):
+    for option in ("--drop", "--categorical"):
+        assert fails(table, option, "y") == (
+            f"{option} y names the target, which can be neither left out nor a category: name "
+            "another column"
+        )
+    twice = fails("x,y,y\n" + "1,2,3\n" * 30)
+    assert twice == "there are several columns named 'y', the target: give each its own name"
+
+
+@pytest.mark.parametrize(("rows", "left", "advice"), [(12, 9, ", or --test-size 0"), (1, 0, "")])
+def test_too_few_rows_are_said_with_the_share_that_only_judges(fails, table, rows, left, advice):
+    assert fails(table[:rows]) == (
+        f"--test-size 0.2 leaves {left} of {rows} rows to learn from, and at least 10 are needed: "
+        f"give more rows{advice}"
+    )
+
+
+def test_twelve_rows_are_enough_if_none_only_judges(fit, table):
+    assert facts(fit(table[:12], "--test-size", "0")[0])["rows"].startswith("12: ")

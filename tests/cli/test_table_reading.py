@@ -251,3 +251,21 @@ def test_parquet_without_pyarrow_names_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(TableError, match=r"pip install \"sosbands\[parquet\]\""):
         read_table(str(tmp_path / "t.parquet"))
+
+
+@pytest.mark.parametrize("drop_ragged", [False, True])
+def test_a_header_that_lacks_a_name_is_said_to(write, drop_ragged):
+    """As R writes tables: rows begin with a name that the header does not have."""
+    file = TableFile(write("x,y\n1,2,3\n2,3,4\n"))
+    sentence = (
+        r"^no row of .*table\.csv has as many cells as the header, 2; line 2 has 3: name every "
+        "column in the header$"
+    )
+    with pytest.raises(TableError, match=sentence):
+        table_reading.read_table(file, Problems(), drop_ragged=drop_ragged)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_note_for_spreadsheets_is_no_header(write, mark):
+    with pytest.raises(TableError, match=r"is 'sep=;', a note .*: delete that line$"):
+        read_table(write(f"{mark}sep=;\nx;y\n1;2\n2;3\n"))

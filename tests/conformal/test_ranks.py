@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sosbands.conformal import checked_levels, order_rank, rows_needed
+from sosbands.conformal.ranks import quantile_shortage, shown_level
 
 
 def test_ranks_are_exact_for_all_levels_in_thousandths():
@@ -51,3 +52,15 @@ def test_rows_needed_is_the_smallest_number_with_a_finite_quantile():
 def test_what_is_no_level_is_refused_with_advice(level, message):
     with pytest.raises(ValueError, match=message):
         checked_levels(level)
+
+
+def test_quantiles_need_as_many_rows_as_the_level_of_their_tail():
+    assert quantile_shortage([0.01], 98) == quantile_shortage([0.99], 98) == 99
+    assert quantile_shortage([0.01, 0.5], 99) is None
+    assert quantile_shortage([1e-17], 10) == 10**17 - 1
+
+
+@pytest.mark.parametrize("level", [0.9, 0.5, 0.9999999, 0.90000001, 1 / 3, 1e-17])
+def test_a_level_is_shown_with_as_many_digits_as_it_needs(level):
+    assert float(shown_level(level)) == level
+    assert shown_level(0.9) == "0.9"

@@ -217,3 +217,9 @@ def test_figures_of_weighted_rows_are_those_of_repeated_ones(sides):
     assert_allclose(weighted.interval_score(), repeated.interval_score())
     assert_allclose(weighted.skewness(), repeated.skewness())
     assert len(weighted.without(0).weights) == 135
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-320, 1e-120])
+def test_a_band_without_width_is_not_skewed(width):
+    fit = CrossFit(np.array([-1.0, 0.5, 3.0]), np.full(3, width))
+    assert fit.skewness() == 0

@@ -100,7 +100,7 @@ def test_what_is_not_a_number_of_folds_is_refused(cv):
 
 
 def test_one_group_cannot_be_split():
-    with pytest.raises(ValueError, match="groups must name at least 2 groups"):
+    with pytest.raises(ValueError, match="groups leave 1 group of rows to learn from"):
         folds(groups=np.zeros(30))
     with pytest.raises(ValueError, match="groups must name at least 2 groups"):
         calibration_split(30, 0.3, cv=5, groups=np.zeros(30), seed=0)

@@ -115,3 +115,18 @@ def test_size_stratified_coverage_is_the_smallest_over_bins_of_width():
 def test_intervals_that_cannot_be_judged_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([0, 0, 0], "numbers from 0 to 0"),
+        ([-1, 1, 1], "numbers from -1 to 1"),
+        ([np.nan, 1, 1], "numbers from nan"),
+        ([np.inf, 1, 1], "numbers from 1 to inf"),
+        ([1, 1], r"must have shape \(3,\), one for each row, got \(2,\)"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights, sentence):
+    with pytest.raises(ValueError, match=f"^sample_weight .*{sentence}"):
+        metrics.coverage([1, 2, 3], [[0, 2]] * 3, sample_weight=weights)

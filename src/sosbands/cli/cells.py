@@ -102,13 +102,9 @@ def plain_numbers(table: pd.DataFrame, names: Sequence[str], form: CsvFormat) ->
 
 def categories(column: pd.Series[Any], form: CsvFormat) -> pd.Series[Any]:
     """The name of each cell's category, a string, or None where there is nothing."""
-    cells = column.astype(object)
-    known = {}
-    for cell in pd.unique(cells):
-        if not is_missing(cell, form):
-            whole = isinstance(cell, float) and cell.is_integer()  # 3 and 3.0 are the same
-            known[cell] = str(int(cell) if whole else cell).strip()
-    return cells.map(known).astype(object).where(cells.isin(list(known)), None)
+    found, _ = read_distinct(column.to_numpy(object), form, _category)
+    names = [name if isinstance(name, str) else None for name in found]
+    return pd.Series(names, column.index, dtype=object, name=column.name)
 
 
 def is_missing(cell: Any, form: CsvFormat) -> bool:
@@ -169,6 +165,12 @@ def nearly_a_number(cell: Any) -> bool:
     if not isinstance(cell, str) or len(cell) > LONGEST:
         return False
     return _NEARLY.fullmatch(cell.strip()) is not None
+
+
+def _category(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell.is_integer()  # 3 and 3.0 are the same
+    # Some programs fill cells up with NUL, which nobody sees.
+    return str(int(cell) if whole else cell).strip().strip("\0")
 
 
 def _number(cell: Any, form: CsvFormat) -> float | None:

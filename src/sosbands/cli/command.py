@@ -1,5 +1,6 @@
 """What every command does alike: help with an example, errors and warnings in one line, output."""
 
+import os
 import sys
 import traceback
 import warnings
@@ -20,12 +21,15 @@ _LONGEST = 2000  # characters of an error or a warning
 class Command(click.Command):
     """A command whose help ends with an example, and whose failures are one sentence.
 
-    The example is a command line that works after ``sosbands demo``.
+    The example is a command line that works after ``sosbands demo``. A file that it reads is never
+    written over by one of another kind; `may_replace` names the one that has the same kind.
     """
 
-    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, example: str, may_replace: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.example = example
+        self.example, self.may_replace = example, may_replace
         self.params.append(
             click.Option(
                 ["-v", "--verbose"],
@@ -44,6 +48,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; mistakes in data, files and settings become one sentence and exit code 1."""
+        self._check_files(ctx)
         try:
             with _warnings_in_one_line():
                 return super().invoke(ctx)
@@ -56,6 +61,28 @@ class Command(click.Command):
             if isinstance(error, OSError) and error.strerror and error.filename:
                 sentence = f"{error.filename}: {error.strerror}"
             raise click.ClickException(sentence) from error
+
+    def _check_files(self, ctx: click.Context) -> None:
+        """Refuse to write over a file that is read, or to write two files of one name."""
+        files = {name: _path(ctx.params.get(name)) for name in ("model", "data", "report", "out")}
+        out = files.pop("out")
+        pairs = [("--out", out, name, file) for name, file in files.items()]
+        pairs.append(("--report", files["report"], "data", files["data"]))
+        for option, written, name, other in pairs:
+            if written is None or name == self.may_replace or written != other:
+                continue
+            what = "what --report writes" if name == "report" else f"the {name} that is read"
+            raise click.UsageError(
+                f"{option} {shortened(str(ctx.params[option[2:]]))} would take the place of {what}:"
+                " name another file",
+                ctx,
+            )
+
+
+def _path(value: Any) -> str | None:
+    """Where a file is, whatever it is called; None for standard input and output."""
+    path = getattr(value, "path", value)
+    return None if path in (None, "-") else os.path.realpath(path)
 
 
 def is_verbose() -> bool:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command, example="sosbands predict band.skops demo_new.csv --level 0.9 --out intervals.csv"
+    cls=Command,
+    example="sosbands predict band.skops demo_new.csv --level 0.9 --out intervals.csv",
+    may_replace="data",
 )
 @options.model_argument
 @options.data_argument
@@ -155,7 +157,11 @@ def report(
     click.echo(f"saved  {out}")
 
 
-@click.command(cls=Command, example="sosbands calibrate band.skops demo_new.csv --out newer.skops")
+@click.command(
+    cls=Command,
+    example="sosbands calibrate band.skops demo_new.csv --out newer.skops",
+    may_replace="model",
+)
 @options.out_option(required=True, metavar="MODEL2", help="The file to write.")
 @option("--add", is_flag=True, help="Keep the calibration rows that there are.")
 @options.labelled_options

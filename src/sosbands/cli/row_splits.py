@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, TimeSeriesS
 
 from sosbands.cli.table_file import TableError
 from sosbands.cli.table_rows import LabelledRows
+from sosbands.learning.validation import MIN_ROWS
 from sosbands.types import Array, Indices
 
 # Of the rows that do not judge, the share that calibrates if they are in order.
@@ -32,6 +34,13 @@ class RowSplit:
             return cls._in_order(rows.order, test_size)
         if test_size == 0:
             return cls(np.arange(n), np.arange(0))
+        left = n - math.ceil(test_size * n)
+        if rows.groups is None and left < MIN_ROWS:
+            advice = ", or --test-size 0" if n >= MIN_ROWS else ""
+            raise TableError(
+                f"--test-size {test_size:g} leaves {left} of {n} rows to learn from, and at least "
+                f"{MIN_ROWS} are needed: give more rows{advice}"
+            )
         kind = ShuffleSplit if rows.groups is None else GroupShuffleSplit
         splitter = kind(1, test_size=test_size, random_state=seed)
         train, test = next(splitter.split(rows.X, groups=rows.groups))

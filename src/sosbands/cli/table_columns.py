@@ -80,6 +80,11 @@ class Columns:
             )
         if self.target not in table.columns:
             raise TableError(_absent([self.target], table, file))
+        if self.target in repeated(table.columns):
+            raise TableError(
+                f"{file.name} has several columns named {quoted(self.target)}, the target: give "
+                "each its own name"
+            )
         values, wrong = self.output.read(table[self.target], form)
         if wrong:
             with problems.collected():
@@ -155,7 +160,19 @@ class Choice:
         )
 
     def _check_names(self, names: Iterable[str], problems: Problems) -> None:
+        for option, given in {"--drop": self.drop, "--categorical": self.categorical}.items():
+            if self.target in given:
+                problems.add(
+                    f"{option} {shlex.quote(shortened(self.target))} names the target, which can "
+                    "be neither left out nor a category: name another column"
+                )
         twice = repeated(name for name in names if name and name not in self.drop)
+        if self.target in twice:
+            twice.remove(self.target)
+            problems.add(
+                f"there are several columns named {quoted(self.target)}, the target: give each "
+                "its own name"
+            )
         if twice:
             options = " ".join(f"--drop {shlex.quote(shortened(name))}" for name in twice[:_TOLD])
             problems.add(

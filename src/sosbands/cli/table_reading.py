@@ -144,6 +144,11 @@ def _blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFram
         start += len(block)
         if len(block):
             yield block
+    if start == 0 and ragged.long:
+        raise TableError(
+            f"no row of {file.name} has as many cells as the header, {ragged.columns}; line "
+            f"{ragged.long[0]} has {ragged.cells}: name every column in the header"
+        )
     if start == 0:
         raise TableError(f"{file.name} has a header but no rows: there is nothing to do")
 
@@ -179,6 +184,11 @@ def _csv_blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.Data
         _, header = next(records, (0, []))
         if not header:
             raise TableError(f"{file.name} is empty: a header and rows are needed")
+        if header[0].lower().startswith("sep="):
+            raise TableError(
+                f"the first line of {file.name} is {quoted(layout.sep.join(header))}, a note for "
+                "spreadsheet programs and not a header: delete that line"
+            )
         names = [column_name(name) for name in header]
         _check_separator(layout, file)
         filled = _filled(records, len(names), ragged, file)

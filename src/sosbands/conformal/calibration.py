@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sosbands.conformal.bounded_family import BoundedFamily
 from sosbands.conformal.families import IntervalFamily
 from sosbands.conformal.nested_family import NestedFamily
-from sosbands.conformal.ranks import ascending, row_shortage
+from sosbands.conformal.ranks import ascending, row_shortage, shown_level
 from sosbands.types import Array
 
 Family: TypeAlias = IntervalFamily | NestedFamily | BoundedFamily
@@ -122,6 +122,8 @@ class Calibration:
     # In words: what is exchangeable, what of it a level needs, and which new rows are covered.
     unit: ClassVar[str] = "rows"
     counted: str = "rows"
+    # In words, what is asked for by a number in (0, 1), and what one gets.
+    asked_for: ClassVar[tuple[str, str]] = "level", "intervals"
     covered: ClassVar[str] = "from the same source"
     # In words, what must be told of new rows beside X.
     needs: str | None = None
@@ -177,9 +179,10 @@ class Calibration:
         needed = self.shortage(levels)
         if needed is not None:
             hardest = max(levels, key=lambda level: self.shortage([level]) or 0)
+            one, several = self.asked_for
             yield (
-                f"a level of {hardest:g} needs at least {needed} calibration {self.counted}: "
-                "intervals without them are infinite"
+                f"a {one} of {shown_level(hardest)} needs at least {needed} calibration "
+                f"{self.counted}: {several} without them are infinite"
             )
 
     def promise(self, level: float) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sosbands.conformal.calibration import Calibration, Companion
 from sosbands.conformal.ranks import ascending, row_shortage
 from sosbands.conformal.split import SplitCalibration
+from sosbands.quoting import listed
 from sosbands.types import Array
 
 Groups: TypeAlias = NDArray[np.object_]
@@ -95,9 +96,8 @@ class GroupCalibration(Calibration):
         yield from super().notes(levels, companion)
         unseen = [name for name in companion.values if name not in self.by_group]
         if unseen:
-            known = ", ".join(map(repr, list(self.by_group)[:3]))
             yield (
                 f"{len(unseen)} of {len(companion.values)} rows are of groups that did not "
-                f"calibrate, such as {unseen[0]!r} (those that did: {known}, …): their intervals "
-                "are infinite"
+                f"calibrate, such as {listed(unseen[:1])} (those that did: "
+                f"{listed(self.by_group, 3)}): their intervals are infinite"
             )

@@ -61,7 +61,7 @@ def rows_needed(level: float) -> int:
     >>> rows_needed(0.9), rows_needed(0.99)
     (9, 99)
     """
-    return math.ceil(1 / (1 - exact_level(level))) - 1
+    return _rows_beyond(1 - exact_level(level))
 
 
 def row_shortage(levels: Sequence[float], rows: int) -> int | None:
@@ -78,8 +78,27 @@ def quantile_rank(level: float, m: int) -> int:
 
 def quantile_shortage(levels: Sequence[float], rows: int) -> int | None:
     """The rows that finite quantiles of all levels need; None if there are as many."""
-    outer = [float(max(exact_level(p), 1 - exact_level(p))) for p in levels]
-    return row_shortage(outer, rows)
+    tails = [min(exact_level(p), 1 - exact_level(p)) for p in levels]
+    needed = max(_rows_beyond(tail) for tail in tails)
+    return needed if rows < needed else None
+
+
+def _rows_beyond(tail: Fraction) -> int:
+    """⌈1/α⌉ − 1."""
+    return math.ceil(1 / tail) - 1
+
+
+def shown_level(level: float) -> str:
+    """A level as people write it, in as few digits as tell it from others.
+
+    Examples
+    --------
+    >>> from sosbands.conformal.ranks import shown_level
+    >>> shown_level(0.9), shown_level(0.90000001)
+    ('0.9', '0.90000001')
+    """
+    short = f"{level:g}"
+    return short if float(short) == level else repr(float(level))
 
 
 def exact_level(level: float) -> Fraction:

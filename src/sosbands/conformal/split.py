@@ -29,6 +29,8 @@ class SignedCalibration(Calibration):
     [-2.0, 0.0, 2.0]
     """
 
+    asked_for = "quantile", "quantiles"
+
     def __init__(self, scores: ArrayLike) -> None:
         (self.scores,) = ascending(scores, signed=True)
 

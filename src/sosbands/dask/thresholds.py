@@ -20,6 +20,7 @@ from sosbands.conformal import (
     checked_levels,
 )
 from sosbands.conformal.ranks import quantile_shortage
+from sosbands.conformal.split import SignedCalibration
 from sosbands.types import Array
 
 
@@ -60,6 +61,8 @@ class Thresholds(Calibration):
 
 class SignedThresholds(Thresholds):
     """Quantiles of signed scores at some levels, as of a `SignedCalibration`."""
+
+    asked_for = SignedCalibration.asked_for
 
     def shortage(self, levels: Sequence[float]) -> int | None:
         """The rows that finite quantiles of all levels need; None if they are there."""

@@ -29,6 +29,8 @@ _PARTS = 10
 # A candidate that is worse by as much as the figures are accurate counts e⁻² times as much.
 _SHARPNESS = 2.0
 _TINY = float(np.finfo(float).tiny)
+# A mean width of such a fraction of the largest residual is none.
+_NO_WIDTH = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,8 @@ class CrossFit:
     def skewness(self) -> float:
         """How far from symmetric r/scale is: |upper + lower − 2 median|/(upper − lower), 80 %."""
         widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
+        if float(widths.mean()) <= _NO_WIDTH * float(np.abs(self.residuals).max()):
+            return 0.0  # a band without width has no sides to tell apart
         ratio = self.residuals / np.maximum(widths, 1e-3 * float(widths.mean()) + _TINY)
         low, middle, high = self._quantiles(ratio, [0.1, 0.5, 0.9])
         return float(abs(high + low - 2 * middle) / max(high - low, _TINY))

@@ -114,7 +114,13 @@ def _splitter(cv: Any, n: int, groups: Indices | None, seed: int) -> Any:
         raise ValueError(f"cv must be at least 2 or a splitter, got {cv!r}")
     if groups is None:
         return KFold(min(int(cv), max(2, n // 2)), shuffle=True, random_state=seed)
-    return GroupKFold(min(int(cv), _check_groups(groups)))
+    kinds = len(np.unique(groups))
+    if kinds < 2:
+        raise ValueError(
+            f"groups leave {kinds} group of rows to learn from, beside those that calibrate or "
+            "judge, and at least 2 are needed: give rows of more groups, or no groups"
+        )
+    return GroupKFold(min(int(cv), kinds))
 
 
 def folds_of_rows(n: int, *, cv: Any, groups: Indices | None, seed: int) -> NDArray[np.int16]:
@@ -166,11 +172,10 @@ def numbered(groups: Any) -> Indices:
     return np.array([number[name] for name in names], dtype=np.intp)
 
 
-def _check_groups(groups: Indices) -> int:
+def _check_groups(groups: Indices) -> None:
     kinds = len(np.unique(groups))
     if kinds < 2:
         raise ValueError(f"groups must name at least 2 groups of rows to split, got {kinds}")
-    return kinds
 
 
 def check_partition(folds: Folds, n: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from sosbands.core.checks import checked_coverages
+from sosbands.core.checks import checked_coverages, number
 from sosbands.learning.parameters import (
     check_choice,
     check_count,
@@ -236,8 +236,14 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
 
     def _check_coverage(self) -> None:
         """One number, or increasing ones for two sides."""
+        if isinstance(self.training_coverage, str) and self.training_coverage == "auto":
+            return
         if not isinstance(self.training_coverage, (tuple, list)):
-            check_number("training_coverage", self.training_coverage, automatic=True)
+            if not 0 < number(self.training_coverage) <= 1:
+                raise ValueError(
+                    'training_coverage must be "auto", in (0, 1], or a tuple of increasing levels, '
+                    f"got {self.training_coverage!r}: write 0.9 for 90 %, or (0.5, 0.9)"
+                )
             return
         checked_coverages(self.training_coverage)
         if self.symmetric is True and len(self.training_coverage) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +15,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from sosbands.quoting import quoted
+from sosbands.quoting import listed, quoted
 from sosbands.types import Array, Indices
 
 # "empty" is a column without a value, whose kind nobody can tell.
@@ -123,6 +124,13 @@ def _has_names(X: Any) -> bool:
     """Whether columns have names of their own; those of pandas may be numbers, or repeated."""
     names = list(getattr(X, "columns", ())) if hasattr(X, "set_axis") else []
     return len(set(names)) == len(names) and all(isinstance(name, str) for name in names)
+
+
+def check_names(frame: Any) -> None:
+    """Refuse columns of one name: nobody could tell which of them is meant."""
+    counts = Counter(getattr(frame, "column_names", frame.columns))
+    if twice := [name for name, times in counts.items() if times > 1]:
+        raise ValueError(f"X has several columns named {listed(twice)}: give each its own name")
 
 
 def _named(X: Any) -> Any:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sosbands.learning.tables import is_frame, numbers_of, read_table
+from sosbands.learning.tables import check_names, is_frame, numbers_of, read_table
 from sosbands.quoting import quoted
 from sosbands.types import Array
 
@@ -76,6 +76,11 @@ def _outputs(y: ArrayLike) -> Array:
             f"y holds the text {quoted(word)}: intervals are for numbers, so name another column, "
             "or convert y with pandas.to_numeric"
         )
+    if (kind := np.asarray(y).dtype).kind in "mM":
+        raise ValueError(
+            f"y holds dates or durations ({kind}): intervals are for numbers, so give y in days or "
+            "hours, such as (y - y.min()) / pandas.Timedelta('1D')"
+        )
     checked = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     return np.asarray(column_or_1d(checked, warn=True))
 
@@ -111,6 +116,8 @@ def _checked(estimator: Any, X: Any, *, reset: bool, least: int) -> Any:
         X = check_array(X, dtype=None, ensure_all_finite=False)
     if X.shape[0] == 0:
         raise ValueError(f"X has no rows (shape={X.shape}): at least one is needed")
+    if is_frame(X):
+        check_names(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if reset and encoded:
         read_table(X, empty=False)  # all faulty columns at once, before anything is split

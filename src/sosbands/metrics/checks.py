@@ -79,6 +79,19 @@ def each(metric: Callable[..., float], *arrays: Array | Mask) -> float | Array:
 def mean_of(values: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """The mean over the rows, a float if they hold one number each."""
     rows = np.asarray(values, dtype=np.float64)
-    w = None if weights is None else np.asarray(weights, dtype=np.float64)
+    w = None if weights is None else _checked_weights(weights, len(rows))
     mean: Array = np.asarray(rows.mean(axis=0) if w is None else np.average(rows, 0, w))
     return float(mean) if mean.ndim == 0 else mean
+
+
+def _checked_weights(weights: ArrayLike, n: int) -> Array:
+    """Finite weights of n rows, none negative and not all zero."""
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), one for each row, got {w.shape}")
+    if not np.all(np.isfinite(w)) or w.min() < 0 or not w.any():
+        raise ValueError(
+            "sample_weight must hold finite numbers >= 0, some of them positive, got numbers from "
+            f"{w.min():g} to {w.max():g}: give 0 to leave a row out"
+        )
+    return w
