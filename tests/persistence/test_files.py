@@ -209,8 +209,14 @@ def test_a_function_as_weights_is_refused_unless_it_is_trusted(tmp_path):
 
 def test_a_lambda_as_weights_is_refused_even_if_it_is_trusted(tmp_path):
     model = conformalized(weights=lambda X: 2 * ratio(X))
-    with pytest.raises(ModelFileError, match="could not be loaded again"):
+    with pytest.raises(ModelFileError, match="give functions a name, by def in a module"):
         sosbands.save(model, tmp_path / "model.skops", trusted=[f"{ratio.__module__}.<lambda>"])
+
+
+def test_dates_as_groups_are_refused_with_advice(tmp_path):
+    model = conformalized(groups=list(pd.to_datetime(["2020-01-01", "2021-01-01"] * 20)))
+    with pytest.raises(ModelFileError, match="give groups as texts or numbers"):
+        sosbands.save(model, tmp_path / "model.skops")
 
 
 def test_mixed_columns_of_a_frame_come_back(tmp_path):
@@ -269,7 +275,7 @@ def test_encoded_categories_come_back(drop, tmp_path):
         (make_pipeline(FunctionTransformer(np.sinc), Ridge()), r"numpy.sinc \(in steps.func\)"),
         (make_pipeline(FunctionTransformer(partial(np.power, 2)), Ridge()), "functools.partial"),
         (KNeighborsRegressor(metric="canberra"), "found by a metric of"),
-        (KernelRidge(kernel=lambda x, z: x @ z), "trusted"),
+        (KernelRidge(kernel=lambda x, z: x @ z), "give functions a name"),
         (OneHotEncoder(min_frequency=2), "without min_frequency"),
         (GradientBoostingRegressor(init=Ridge(), n_estimators=1), "init=None or init='zero'"),
     ],

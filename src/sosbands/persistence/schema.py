@@ -79,13 +79,20 @@ def check_names(schema: Node, trusted: frozenset[str]) -> list[str]:
     foreign: dict[str, str] = {}
     unstorable: dict[str, str] = {}  # whomever one trusts
     for loader, name, place in _strangers(schema):
-        (foreign if loader in _TRUSTABLE else unstorable).setdefault(name, place)
+        findable = "<" not in name and not name.startswith("pandas.")  # once the file is read
+        kept = foreign if loader in _TRUSTABLE and findable else unstorable
+        kept.setdefault(name, place)
     refused = {name: place for name, place in foreign.items() if name not in trusted}
     if any(name.startswith("sklearn.model_selection._search.") for name in refused or unstorable):
         raise ModelFileError("it is a search: save its best_estimator_ instead")
     if unstorable:
-        sparse = any(name.startswith("scipy.sparse.") for name in unstorable)
-        advice = "fit it to dense rows" if sparse else "write it as an estimator of your own"
+        advice = "write it as an estimator of your own"
+        if any(name.startswith("scipy.sparse.") for name in unstorable):
+            advice = "fit it to dense rows"
+        elif any("<" in name for name in unstorable):
+            advice = "give functions a name, by def in a module that can be imported"
+        elif any(name.startswith("pandas.") for name in unstorable):
+            advice = "give groups as texts or numbers"
         raise ModelFileError(f"it holds what no model file can: {_places(unstorable)}; {advice}")
     parsers = [PARSERS[name] for name in sorted(refused) if name in PARSERS]
     if parsers and len(parsers) == len(refused):
