@@ -18,7 +18,7 @@ from experiments.real.comparisons import (
     with_both_means,
 )
 from experiments.real.measure import LEVELS
-from experiments.real.ranking import OURS, Tables, at_level, groups
+from experiments.real.ranking import OURS, Tables, at_level, groups, telling
 from experiments.real.wording import WORDS, markdown
 
 RANKED_BY = ("interval_score", "coverage_gap", "ert")
@@ -67,7 +67,9 @@ def rank_section(tables: Tables, summaries: Summaries, metric: str) -> str:
         shown = cells.loc[order["title"]].reset_index(names="method")
         shown["ranked"] = ["yes" if ranked else "no" for ranked in order["ranked"]]
         shown.columns = [f"{c:g}" if isinstance(c, float) else c for c in shown.columns]
-        parts.append(f"### {_named(group, part)}\n\n{markdown(shown)}")
+        ranked = telling(part, metric).items()
+        having = {name: rows for name, rows in ranked if rows[metric].notna().any()}
+        parts.append(f"### {_named(group, having)}\n\n{markdown(shown)}")
     if not parts:
         return ""
     return "\n\n".join(
