@@ -201,7 +201,7 @@ def test_the_published_band_takes_changes():
         ({"width_weight": -1}, 'width_weight must be "auto" or a number >= 0, got -1'),
         ({"trace_penalty": "auto"}, "trace_penalty must be a number >= 0, got 'auto'"),
         ({"ridge_penalty": np.inf}, "ridge_penalty must be a number >= 0, got inf"),
-        ({"training_coverage": True}, 'training_coverage must be "auto" or a number'),
+        ({"training_coverage": True}, 'training_coverage must be "auto", in .*got True'),
         ({"offset": -1.0}, "offset must be a number >= 0, got -1.0"),
         ({"prediction_weight": None}, "prediction_weight must be .*got None"),
         ({"difficulty": "trees"}, "difficulty must be \"auto\", None or a regressor, got 'trees'"),
