@@ -120,7 +120,7 @@ _DECLARED = (
         "centre_penalty",
         "`centre_penalty`",
         band("none: around the mean", centre_penalty=None),
-        constants("bands that do not lean", {"plan._LEAN_ROWS": MANY}, (MODEL, AUTO), LARGE),
+        constants("bands that do not lean", {"plan._LEAN_ROWS": MANY}, sets=LARGE),
         constants("bands that do not lean", {"plan._LEAN_ROWS": MANY}, ("all rows",), LARGEST),
         constants("ranks of a blend count half", {"blend._RANK_SHARES": (0.5, 0.5)}, sets=LARGE),
         constants("Gaussian blends", {"blend._KERNELS": ("gaussian",) * 2}, sets=LARGE),

@@ -185,7 +185,20 @@ def test_bands_lean_where_they_may_leave_the_mean_and_trees_can_tell(rows, setti
     fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
     band = regressor(LinearRegression(), **fixed, **settings).fit(X, y).band_
     assert (band.lean is not None) is leans
-    assert regressor(**fixed).fit(X, y).band_.lean is None  # around the kernel mean
+
+
+@pytest.mark.parametrize("estimator", [None, "auto"])
+def test_bands_around_means_of_ours_do_not_lean(estimator):
+    X, y = leaning(500)
+    band = KernelBand(lengthscale=1.0, width_weight=10.0)
+    model = BandRegressor(estimator, band=band, calibration=None, random_state=0).fit(X, y)
+    assert model.band_.lean is None
+
+
+def test_bands_of_a_single_input_do_not_lean():
+    X, y = leaning(500)
+    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
+    assert regressor(LinearRegression(), **fixed).fit(X[:, 1:2], y).band_.lean is None
 
 
 def test_bands_that_lean_score_lower_where_outputs_do():

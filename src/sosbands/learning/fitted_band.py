@@ -62,7 +62,7 @@ class FittedBand:
     limits : OutputLimits or None
         Where intervals end.
     lean : Lean or None
-        Which way outputs lean, by which two-sided bands with a centre of their own are moved.
+        Which way outputs lean, by which two-sided bands around a given model are moved.
 
     Examples
     --------

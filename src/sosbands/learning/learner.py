@@ -189,7 +189,7 @@ class BandLearner:
             weight = GUESS_WEIGHTS[-1] if tuning is None else tuning.guess_weight
             units = sees.difficulty.units
             opinion = _second_opinion(scale_rows.Z, guess, units, solution, weight)
-            lean = _lean(inliers, units, solution)
+            lean = self._lean(inliers, units, solution)
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
@@ -326,6 +326,15 @@ class BandLearner:
         )
         return sees, scale_rows, seen.guess
 
+    def _lean(self, rows: ScaleRows, units: Affine, solution: NestedSolution) -> Lean | None:
+        """Which way rows fall beside the centre of their bands, if that may leave a given mean."""
+        model = None if self._stacked else self.rules.lean(len(rows.Z), rows.n_inputs)
+        if model is None or solution.centre is None:
+            return None
+        left = rows.residuals - solution.centre.sums(rows.Z)
+        # Not from the guess as well, the last column, which at these rows alone is out of fold.
+        return Lean.learn(model, rows.Z[:, :-1], left, units=units, weights=rows.row_weights)
+
     def _solve(
         self, rows: ScaleRows, tuning: Tuning | None
     ) -> tuple[NestedSolution, Tuning | None]:
@@ -362,16 +371,6 @@ def _second_opinion(
     """The guess beside the scale, as some of the rows compare them."""
     some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
     return SecondOpinion.of(units, guess[some], solution.functions.spread(Z[some]), weight=weight)
-
-
-def _lean(rows: ScaleRows, units: Affine, solution: NestedSolution) -> Lean | None:
-    """Which way rows fall beside the centre of their bands, if that may leave the mean."""
-    model = rows.rules.lean(len(rows.Z))
-    if model is None or solution.centre is None:
-        return None
-    left = rows.residuals - solution.centre.sums(rows.Z)
-    # Not from the guess as well, the last column: here it is out of fold, at new rows it is not.
-    return Lean.learn(model, rows.Z[:, :-1], left, units=units, weights=rows.row_weights)
 
 
 def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: int) -> Any:
