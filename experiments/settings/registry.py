@@ -120,8 +120,6 @@ _DECLARED = (
         "centre_penalty",
         "`centre_penalty`",
         band("none: around the mean", centre_penalty=None),
-        constants("bands that do not lean", {"plan._LEAN_ROWS": MANY}, sets=LARGE),
-        constants("bands that do not lean", {"plan._LEAN_ROWS": MANY}, ("all rows",), LARGEST),
         constants("ranks of a blend count half", {"blend._RANK_SHARES": (0.5, 0.5)}, sets=LARGE),
         constants("Gaussian blends", {"blend._KERNELS": ("gaussian",) * 2}, sets=LARGE),
         constants("Matérn blends of few rows", {"blend._KERNELS": ("matern32",) * 2}, sets=FEW),

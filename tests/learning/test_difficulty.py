@@ -1,19 +1,14 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
-from sklearn.tree import DecisionTreeRegressor
 
-from sosbands import BandRegressor, KernelBand
-from sosbands.learning.difficulty import Difficulty, Lean, SecondOpinion
+from sosbands import BandRegressor
+from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.folds import cross_fitting_folds
 from sosbands.learning.neighbours import NeighbourMean
-from sosbands.learning.standardize import Affine
-from sosbands.metrics import interval_score
 from tests.regressors import regressor
 
 
@@ -125,89 +120,3 @@ def test_neighbours_are_not_more_than_the_rows_of_a_fold():
     fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "cv": GroupKFold(2)}
     model = regressor(LinearRegression(), **fixed).fit(X, y, groups=groups)
     assert model.band_.scale_inputs.difficulty.model.n_neighbors == 9
-
-
-def leaning(n, seed=0):
-    """Outputs that are exponential on one side of zero: above it where the second input is > 0."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, (n, 3))
-    return X, X[:, 0] + np.where(X[:, 1] > 0, 1.0, -1.0) * rng.standard_exponential(n)
-
-
-def test_the_lean_is_the_share_by_which_signed_roots_outweigh_each_other():
-    Z = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0)
-    left = np.concatenate([np.full(20, 4.0), np.tile([9.0, -9.0], 10), np.full(20, -1.0)])
-    guess = Affine(np.array(0.0), np.array(1.0))  # log |r| itself
-    lean = Lean.learn(DecisionTreeRegressor(), Z, left, units=guess)
-    sizes = np.log(np.abs(left))
-    assert_allclose(lean(Z, sizes), np.repeat([1.0, 0.0, -1.0], 20), atol=1e-9)
-    assert_allclose(lean(Z[:1], np.log([16.0])), [0.5])  # √4 of √16
-    assert_allclose(lean(Z[:1], np.log([1.0])), [1.0])  # never further than half a width
-
-
-def test_neither_the_order_of_columns_nor_the_last_digits_change_the_lean():
-    X, y = leaning(300)
-    trees = HistGradientBoostingRegressor(max_iter=5, random_state=0)
-    units, guess = Affine(np.array(0.0), np.array(1.0)), np.zeros(300)
-    expected = Lean.learn(trees, X, y, units=units)(X, guess)
-    for order in ([2, 0, 1], [1, 0, 2]):
-        lean = Lean.learn(trees, X[:, order], y + 1e-12, units=units)
-        assert_allclose(lean(X[:, order] + 1e-12, guess), expected)
-
-
-def test_bands_move_by_the_lean_times_half_the_width_of_the_innermost():
-    X, y = leaning(600)
-    settings = {"lengthscale": 1.0, "width_weight": 10.0, "caution": 0.0, "calibration": None}
-    band = regressor(LinearRegression(), random_state=0, **settings).fit(X, y).band_
-    encoded = band.encoding.encoded(X)
-    seen = band.scale_inputs(encoded, band.blend(band.mean(X), band.inputs(encoded.B)))
-    rows, still = band.at(X).family, replace(band, lean=None).at(X).family
-    half = still.widths[:, 0].mean(axis=1)
-    assert_allclose(rows.widths, still.widths)
-    expected = half * band.lean(seen.without_guess, seen.guess)
-    assert_allclose(rows.centre - still.centre, expected, atol=1e-9 * half.max())
-    assert np.abs(expected).max() > 0.1 * half.max()
-    assert np.all(np.abs(expected) <= half)
-
-
-@pytest.mark.parametrize(
-    ("rows", "settings", "leans"),
-    [
-        (499, {}, False),
-        (500, {}, True),
-        (500, {"centre_penalty": None}, False),  # bands around the mean
-        (500, {"difficulty": None}, False),
-        (500, {"symmetric": True}, False),
-    ],
-)
-def test_bands_lean_where_they_may_leave_the_mean_and_trees_can_tell(rows, settings, leans):
-    X, y = leaning(rows)
-    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
-    band = regressor(LinearRegression(), **fixed, **settings).fit(X, y).band_
-    assert (band.lean is not None) is leans
-
-
-@pytest.mark.parametrize("estimator", [None, "auto"])
-def test_bands_around_means_of_ours_do_not_lean(estimator):
-    X, y = leaning(500)
-    band = KernelBand(lengthscale=1.0, width_weight=10.0)
-    model = BandRegressor(estimator, band=band, calibration=None, random_state=0).fit(X, y)
-    assert model.band_.lean is None
-
-
-def test_bands_of_a_single_input_do_not_lean():
-    X, y = leaning(500)
-    fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "random_state": 0}
-    assert regressor(LinearRegression(), **fixed).fit(X[:, 1:2], y).band_.lean is None
-
-
-def test_bands_that_lean_score_lower_where_outputs_do():
-    (X, y), (X_new, y_new) = leaning(1000), leaning(2000, seed=1)
-    band = KernelBand(lengthscale=1.0, width_weight=30.0)
-    model = BandRegressor(LinearRegression(), band=band, random_state=0).fit(X, y)
-    scores = []
-    for lean in (model.band_.lean, None):
-        model.band_ = replace(model.band_, lean=lean)
-        model.conformalize(*leaning(1000, seed=2))
-        scores.append(interval_score(y_new, model.predict_interval(X_new, 0.5), 0.5))
-    assert scores[0] < scores[1]

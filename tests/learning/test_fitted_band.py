@@ -206,7 +206,6 @@ def test_nothing_of_training_stays_that_prediction_does_not_need():
         "shift_power",
         "blend",
         "limits",
-        "lean",
     ]
 
     def parts(value, seen):

@@ -53,7 +53,6 @@ from sklearn.tree import DecisionTreeRegressor
 import sosbands
 from sosbands import BandRegressor, KernelMean, Newton
 from sosbands.core.features import factorize
-from sosbands.learning import plan
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, check_savable, describe, files, listed_types
 from tests.regressors import regressor
@@ -252,14 +251,6 @@ def test_a_frozen_estimator_comes_back(tmp_path):
 )
 def test_difficulty_comes_back(difficulty, tmp_path):
     model = band(Ridge(), difficulty=difficulty, cv=3).fit(X, y)
-    assert_same(model, stored(model, tmp_path))
-
-
-def test_a_band_that_leans_comes_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "_LEAN_ROWS", 50)
-    trees = HistGradientBoostingRegressor(max_iter=3, random_state=0)
-    model = band(Ridge(), difficulty=trees, symmetric=False, cv=3).fit(X, y)
-    assert model.band_.lean is not None
     assert_same(model, stored(model, tmp_path))
 
 

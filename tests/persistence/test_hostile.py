@@ -26,9 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures
 from sklearn.tree import DecisionTreeRegressor
 
 import sosbands
-from sosbands.learning import plan
 from sosbands.learning.input_ranks import InputRanks
-from sosbands.learning.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, archive, describe
 from tests.regressors import regressor
 
@@ -780,14 +778,4 @@ def test_limits_of_outputs_are_numbers_in_order(part, value, reason, tmp_path):
     limits = parts.attributes["band_"]["content"]["content"]["limits"]["content"]["content"]
     limits[part] = {**text("x"), "content": value}
     with pytest.raises(ModelFileError, match=reason):
-        sosbands.load(parts.write())
-
-
-def test_trees_see_each_column_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan, "_LEAN_ROWS", 30)  # of 42 that train
-    settings = {"difficulty": NeighbourMean(5), "symmetric": False, "lengthscale": 1.0}
-    parts = Parts(regressor(Ridge(), random_state=0, **settings).fit(X, np.sin(y)), tmp_path)
-    lean = parts.attributes["band_"]["content"]["content"]["lean"]["content"]["content"]
-    parts.arrays[lean["columns"]["file"]] = npy(np.array([0, 0, 2]))
-    with pytest.raises(ModelFileError, match="columns in no order"):
         sosbands.load(parts.write())

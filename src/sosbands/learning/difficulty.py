@@ -1,4 +1,4 @@
-"""First guesses of what is left of y: how large it is, and to which side of the band it falls."""
+"""A first guess of how wrong a prediction is: what trees or neighbours say of |y − m(x)|."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class Difficulty:
         progress: Progress = SILENT,
     ) -> tuple[Difficulty, Array]:
         """The guess, and its values at the training rows by models that did not see them."""
-        columns, roots = _own_order(Z), np.asarray(np.sqrt(sizes))
+        # Rows are in an order of their own, so that this orders the columns by what they hold.
+        columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
+        roots: Array = np.sqrt(sizes)
         Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
         fitted, held_out = cross_fitted(
             model,
@@ -111,48 +113,6 @@ class SecondOpinion:
         factor = np.exp(self.weight * (_log_ratio(self.units.undo(guess), spread) - self.excess))
         averaged: Array = (spread.T * factor).T
         return averaged
-
-
-@dataclass(frozen=True, eq=False)
-class Lean:
-    """Which way outputs lean: x, m(x) ↦ a number from −1 (all below the centre) to 1 (all above).
-
-    The model learns sign(r)√|r|, r what is left of y beside the centre. √|r| is guessed already,
-    and the number is their ratio: by so much of half its width the innermost band moves, and all
-    others with it. Trees find such places among many inputs where a smooth centre does not, and
-    find what smooth models leave.
-
-    Attributes
-    ----------
-    model : regressor
-    columns : array of shape (d,)
-        The order in which it sees what the scale sees.
-    units : Affine
-        Of the logarithm of the guess.
-    """
-
-    model: Any
-    columns: Indices
-    units: Affine
-
-    @classmethod
-    def learn(
-        cls, model: Any, Z: Array, left: Array, *, units: Affine, weights: Array | None = None
-    ) -> Lean:
-        """From what is left of the training rows."""
-        columns, roots = _own_order(Z), np.asarray(np.sign(left) * np.sqrt(np.abs(left)))
-        Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
-        return cls(FitParameters.of_weights(weights).fit(model, Z, roots), columns, units)
-
-    def __call__(self, Z: Array, guess: Array) -> Array:
-        """At new rows, of which this is the guess."""
-        roots = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
-        return np.asarray(np.clip(roots / np.exp(self.units.undo(guess) / 2), -1.0, 1.0))
-
-
-def _own_order(Z: Array) -> Indices:
-    """The columns by what they hold: rows are in an order of their own."""
-    return np.argsort(np.arange(len(Z)) @ Z, kind="stable")
 
 
 def _squared(roots: Array) -> Array:

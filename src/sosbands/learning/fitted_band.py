@@ -11,7 +11,7 @@ from sosbands.conformal import BandRows, Family, IntervalFamily, NestedFamily
 from sosbands.core.expansions import BandFunctions
 from sosbands.core.threads import few_threads
 from sosbands.learning.blend import Blend
-from sosbands.learning.difficulty import Lean, SecondOpinion
+from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs, Encoded
 from sosbands.learning.extrapolation import Extrapolation, wider
 from sosbands.learning.means import Mean
@@ -61,8 +61,6 @@ class FittedBand:
         What takes the place of the mean in the intervals, and of the prediction in the scale.
     limits : OutputLimits or None
         Where intervals end.
-    lean : Lean or None
-        Which way outputs lean, by which two-sided bands around a given model are moved.
 
     Examples
     --------
@@ -88,7 +86,6 @@ class FittedBand:
     shift_power: float
     blend: Blend | None = None
     limits: OutputLimits | None = None
-    lean: Lean | None = None
 
     @property
     def symmetric(self) -> bool:
@@ -162,9 +159,6 @@ class FittedBand:
         if self.second_opinion is not None and seen.guess is not None:
             spread = self.second_opinion.averaged(seen.guess, spread)
         spread = spread * self.residual_size
-        if self.lean is not None and seen.guess is not None:
-            half = spread[:, 0].mean(axis=1)
-            centre = centre + half * self.lean(seen.without_guess, seen.guess)
         if not self.caution:
             return mean, centre, spread
         return mean, centre, wider(spread, self._distance(encoded), self.caution)

@@ -78,10 +78,8 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     centre_penalty : "auto", float or None
         Bands of two sides go around c + δ, about the median of y; this is the penalty of ‖δ‖². c is
         the mean m, or, around a given model of fewer than 5000 rows, its average with a kernel
-        mean, weighed by how well both predict: intervals need not hold the prediction. Around a
-        given model they also lean to the side where trees find outputs, from 500 rows and two
-        inputs on. None: around m. "auto": 1500/n² for n rows if there are several levels, else
-        None.
+        mean, weighed by how well both predict: intervals need not hold the prediction. None: around
+        m. "auto": 1500/n² for n rows if there are several levels, else None.
     offset : float
         A constant added to kᶠ, so that bands do not collapse away from the data; 0 is the paper.
     prediction_weight : "auto" or float

@@ -17,7 +17,7 @@ from sosbands.core.nested import NestedSolution
 from sosbands.core.threads import few_threads
 from sosbands.learning.blend import Blend, blended, kernel_of_blend
 from sosbands.learning.consensus import Consensus
-from sosbands.learning.difficulty import Lean, SecondOpinion
+from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
@@ -43,7 +43,7 @@ from sosbands.learning.scale_inputs import ScaleInputs
 from sosbands.learning.scale_rows import ScaleRows
 from sosbands.learning.search import GUESS_WEIGHTS, Tuning, tune
 from sosbands.learning.stacking import StackedMean
-from sosbands.learning.standardize import Affine, VaryingInputs
+from sosbands.learning.standardize import VaryingInputs
 from sosbands.types import Array, Folds, Indices
 
 # Rows that each of several bands, which make up for each other, is tuned by. CV+ scored as with all
@@ -184,12 +184,13 @@ class BandLearner:
             inliers = scale_rows.take(np.flatnonzero(leftover.inliers))
             solution, tuning = self._solve(inliers, tuning)
         untuned = self.rules.caution(len(sees.inputs.columns))
-        opinion = lean = None
+        opinion = None
         if sees.difficulty is not None and guess is not None:
+            some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
+            spread = solution.functions.spread(scale_rows.Z[some])
             weight = GUESS_WEIGHTS[-1] if tuning is None else tuning.guess_weight
             units = sees.difficulty.units
-            opinion = _second_opinion(scale_rows.Z, guess, units, solution, weight)
-            lean = self._lean(inliers, units, solution)
+            opinion = SecondOpinion.of(units, guess[some], spread, weight=weight)
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
@@ -205,7 +206,6 @@ class BandLearner:
             shift_power=float(self.band.shift_power),
             blend=blend,
             limits=OutputLimits.of(y, *self.limits),
-            lean=lean,
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
@@ -326,15 +326,6 @@ class BandLearner:
         )
         return sees, scale_rows, seen.guess
 
-    def _lean(self, rows: ScaleRows, units: Affine, solution: NestedSolution) -> Lean | None:
-        """Which way rows fall beside the centre of their bands, if that may leave a given mean."""
-        model = None if self._stacked else self.rules.lean(len(rows.Z), rows.n_inputs)
-        if model is None or solution.centre is None:
-            return None
-        left = rows.residuals - solution.centre.sums(rows.Z)
-        # Not from the guess as well, the last column, which at these rows alone is out of fold.
-        return Lean.learn(model, rows.Z[:, :-1], left, units=units, weights=rows.row_weights)
-
     def _solve(
         self, rows: ScaleRows, tuning: Tuning | None
     ) -> tuple[NestedSolution, Tuning | None]:
@@ -363,14 +354,6 @@ class BandLearner:
             )
             self.progress.step()
         return solution, tuning
-
-
-def _second_opinion(
-    Z: Array, guess: Array, units: Affine, solution: NestedSolution, weight: float
-) -> SecondOpinion:
-    """The guess beside the scale, as some of the rows compare them."""
-    some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
-    return SecondOpinion.of(units, guess[some], solution.functions.spread(Z[some]), weight=weight)
 
 
 def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: int) -> Any:

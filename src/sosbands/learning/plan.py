@@ -58,12 +58,6 @@ _TREES = {"max_iter": 80, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_sampl
 # and .986 on bike_uci with all rows, .992 and 1.001 with 3000, 1.005 and 1.001 with 1500.
 _LARGER_TREES = {"learning_rate": 0.08, "max_leaf_nodes": 15, "max_features": 0.4}
 _LARGER_TREE_ROWS = 2000
-# With so many rows the same trees say which way outputs lean from a given mean: around boosting,
-# scores at .5, .8, .9 and .95 are then .984, .988, .991 and .994 on concrete, airfoil and 2000 rows
-# of california and bike_uci (sixteen splits); half of that if trees see the guess as well. With one
-# input they only add noise (triceps with 600 training rows 1.01 to 1.02), and around "auto" nothing
-# is gained (.997 at .9 with those 600 rows, ± .005).
-_LEAN_ROWS = 500
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
@@ -93,14 +87,6 @@ T = TypeVar("T")
 def central(candidates: Sequence[T]) -> T:
     """The one in the middle, where a search begins."""
     return candidates[len(candidates) // 2]
-
-
-def _trees(n: int) -> Any:
-    """Small trees for what n rows leave."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    trees: dict[str, Any] = _TREES if n < _LARGER_TREE_ROWS else _TREES | _LARGER_TREES
-    return HistGradientBoostingRegressor(early_stopping=False, random_state=0, **trees)
 
 
 @dataclass(frozen=True)
@@ -258,14 +244,10 @@ class Rules:
             return None
         if n < _TREE_ROWS:
             return NeighbourMean(min(_NEIGHBOURS, least_fold))
-        return _trees(n)
+        from sklearn.ensemble import HistGradientBoostingRegressor
 
-    def lean(self, n: int, n_inputs: int) -> Any | None:
-        """The regressor that says to which side of a band's centre outputs fall.
-
-        Of a single input the smooth centre knows all there is to know.
-        """
-        return _trees(n) if n >= _LEAN_ROWS and n_inputs > 1 else None
+        trees: dict[str, Any] = _TREES if n < _LARGER_TREE_ROWS else _TREES | _LARGER_TREES
+        return HistGradientBoostingRegressor(early_stopping=False, random_state=0, **trees)
 
     def kernel(self, lengthscale: float | tuple[float, ...]) -> Kernel:
         """kᶠ."""

@@ -31,11 +31,6 @@ class Seen:
     Z: Array
     guess: Array | None
 
-    @property
-    def without_guess(self) -> Array:
-        """The inputs that the guess is made from."""
-        return self.Z if self.guess is None else self.Z[:, :-1]
-
 
 @dataclass(frozen=True, eq=False)
 class LevelSizes:

@@ -58,7 +58,7 @@ def blend(kind: type, attributes: Attributes) -> Any:
     return kind(**attributes)
 
 
-def ordered(kind: type, attributes: Attributes) -> Any:
+def difficulty(kind: type, attributes: Attributes) -> Any:
     """A guess, and the order in which it sees the columns."""
     columns = numbers(attributes.get("columns"), "an order of columns", ndim=1, kinds="iu")
     check(np.array_equal(np.sort(columns), np.arange(len(columns))), "columns in no order")

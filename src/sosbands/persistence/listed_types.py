@@ -26,7 +26,7 @@ from sosbands.core.solvers import SDP, Accelerated, Certificate, Newton
 from sosbands.estimator import BandRegressor
 from sosbands.learning.blend import Blend
 from sosbands.learning.columns import LeftOut
-from sosbands.learning.difficulty import Difficulty, Lean, SecondOpinion
+from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.encoding import BandInputs, TableEncoder
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
@@ -88,9 +88,8 @@ _CHECKED = (
     Kind(Affine, band_parts.affine, _NOTHING),
     Kind(Blend, band_parts.blend, _NOTHING),
     Kind(DateEncoding, table_parts.date_encoding, _NOTHING),
-    Kind(Difficulty, band_parts.ordered, _NOTHING),
+    Kind(Difficulty, band_parts.difficulty, _NOTHING),
     Kind(InputRanks, band_parts.input_ranks, _NOTHING),
-    Kind(Lean, band_parts.ordered, _NOTHING),
     Kind(LevelEncoding, table_parts.level_encoding, _NOTHING),
     Kind(LevelMeans, table_parts.level_means, _NOTHING),
     Kind(NeighbourMean, band_parts.neighbour_mean, frozenset({"rows_", "means_"})),
