@@ -41,12 +41,13 @@ def test_a_tuning_takes_averages_and_the_sides_of_most():
 
 def test_a_tuning_takes_the_mean_of_what_comes_after_the_scale():
     tunings = [
-        replace(tuning, guess_weight=weight, caution=caution)
+        replace(tuning, guess_weight=weight, caution=caution, evenness=weight / 2)
         for tuning, weight, caution in zip(TUNINGS, (0.0, 0.3, 0.5), (0.25, 1.0, 4.0), strict=True)
     ]
     found = Consensus(PARTS, tunings).tuning(SEES)
     assert found.guess_weight == pytest.approx(0.8 / 3)
     assert found.caution == pytest.approx(5.25 / 3)
+    assert found.evenness == pytest.approx(0.4 / 3)
 
 
 def test_nothing_is_taken_over_from_bands_that_see_other_columns():

@@ -206,6 +206,7 @@ def test_nothing_of_training_stays_that_prediction_does_not_need():
         "shift_power",
         "blend",
         "limits",
+        "evenness",
     ]
 
     def parts(value, seen):

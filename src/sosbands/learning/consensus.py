@@ -79,10 +79,19 @@ class Consensus:
             skewness=float(np.mean([trial.skewness for trial in chosen])),
         )
         trials = tuple(trial for tuning in tunings for trial in tuning.trials)
-        rows = min(tuning.n_rows for tuning in tunings)
-        guess_weight = float(np.mean([tuning.guess_weight for tuning in tunings]))
-        caution = float(np.mean([tuning.caution for tuning in tunings]))
-        return Tuning((*trials, best), best, tunings[0].criterion, rows, guess_weight, caution)
+
+        def mean(name: str) -> float:
+            return float(np.mean([getattr(tuning, name) for tuning in tunings]))
+
+        return Tuning(
+            trials=(*trials, best),
+            chosen=best,
+            criterion=tunings[0].criterion,
+            n_rows=min(tuning.n_rows for tuning in tunings),
+            guess_weight=mean("guess_weight"),
+            caution=mean("caution"),
+            evenness=mean("evenness"),
+        )
 
 
 def _average(values: Sequence[Any]) -> Array:

@@ -8,7 +8,7 @@ out-of-fold calibration, what the bands are worth.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -43,6 +43,15 @@ class CrossFit:
     residuals: Array
     scales: Array
     weights: Array | None = None
+
+    @property
+    def spread(self) -> Array:
+        """The scales as those of a band: of shape (n,), or (n, levels, 2) for one level."""
+        return self.scales if self.scales.ndim == 1 else self.scales[:, None]
+
+    def with_spread(self, spread: Array) -> CrossFit:
+        """The same rows with other scales."""
+        return replace(self, scales=spread.reshape(self.scales.shape))
 
     def dependence(self, criterion: str, *, power: int = 1) -> float:
         """How strongly the size of the residual depends on the scale.

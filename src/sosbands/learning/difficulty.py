@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sosbands.learning.evenness import log_widths
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.means import checked_prediction, cross_fitted
 from sosbands.learning.progress import SILENT, Progress
@@ -19,7 +20,6 @@ _LEAST_GUESS, _LEAST_OF_MEAN = 0.05, 0.02
 # Trees choose between equal splits by rounding, and by the order of the columns: they are given
 # rounded numbers, and the columns in an order of their own.
 _DIGITS = 6
-_TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +105,16 @@ class SecondOpinion:
     @classmethod
     def of(cls, units: Affine, guess: Array, spread: Array, *, weight: float) -> SecondOpinion:
         """From the guess at some training rows, and the scale or the widths there."""
-        ratio = _log_ratio(units.undo(guess), spread)
+        ratio = units.undo(guess) - log_widths(spread)
         return cls(units, float(np.median(ratio)), weight)
 
     def averaged(self, guess: Array, spread: Array) -> Array:
         """The weighted geometric mean of scale and guess; levels and sides keep their ratios."""
-        factor = np.exp(self.weight * (_log_ratio(self.units.undo(guess), spread) - self.excess))
+        ratio = self.units.undo(guess) - log_widths(spread)
+        factor = np.exp(self.weight * (ratio - self.excess))
         averaged: Array = (spread.T * factor).T
         return averaged
 
 
 def _squared(roots: Array) -> Array:
     return np.maximum(roots, 0.0) ** 2
-
-
-def _log_ratio(log_guess: Array, spread: Array) -> Array:
-    width = spread if spread.ndim == 1 else spread[:, -1].mean(axis=1)
-    return np.asarray(log_guess - np.log(np.maximum(width, _TINY)))

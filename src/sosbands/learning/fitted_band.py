@@ -13,6 +13,7 @@ from sosbands.core.threads import few_threads
 from sosbands.learning.blend import Blend
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs, Encoded
+from sosbands.learning.evenness import Evenness
 from sosbands.learning.extrapolation import Extrapolation, wider
 from sosbands.learning.means import Mean
 from sosbands.learning.output_limits import OutputLimits
@@ -61,6 +62,8 @@ class FittedBand:
         What takes the place of the mean in the intervals, and of the prediction in the scale.
     limits : OutputLimits or None
         Where intervals end.
+    evenness : Evenness or None
+        The constant that the scale is averaged with.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class FittedBand:
     shift_power: float
     blend: Blend | None = None
     limits: OutputLimits | None = None
+    evenness: Evenness | None = None
 
     @property
     def symmetric(self) -> bool:
@@ -158,6 +162,8 @@ class FittedBand:
                 centre = centre + self.residual_size * moved
         if self.second_opinion is not None and seen.guess is not None:
             spread = self.second_opinion.averaged(seen.guess, spread)
+        if self.evenness is not None:
+            spread = self.evenness.averaged(spread)
         spread = spread * self.residual_size
         if not self.caution:
             return mean, centre, spread

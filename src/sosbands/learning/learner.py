@@ -19,6 +19,7 @@ from sosbands.learning.blend import Blend, blended, kernel_of_blend
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.difficulty import SecondOpinion
 from sosbands.learning.encoding import BandInputs
+from sosbands.learning.evenness import Evenness
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fit_parameters import NOTHING_TOLD, FitParameters
 from sosbands.learning.fitted_band import FittedBand
@@ -49,8 +50,8 @@ from sosbands.types import Array, Folds, Indices
 # Rows that each of several bands, which make up for each other, is tuned by. CV+ scored as with all
 # 800 of them on four development sets; with 400, worse by 1 % around kernel means.
 _PART_ROWS = 500
-# Training rows that compare a guess with the scale.
-_GUESS_ROWS = 1000
+# Training rows that compare the scale with what it is averaged with.
+_OPINION_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,13 +185,7 @@ class BandLearner:
             inliers = scale_rows.take(np.flatnonzero(leftover.inliers))
             solution, tuning = self._solve(inliers, tuning)
         untuned = self.rules.caution(len(sees.inputs.columns))
-        opinion = None
-        if sees.difficulty is not None and guess is not None:
-            some = slice(None, None, max(1, len(guess) // _GUESS_ROWS))
-            spread = solution.functions.spread(scale_rows.Z[some])
-            weight = GUESS_WEIGHTS[-1] if tuning is None else tuning.guess_weight
-            units = sees.difficulty.units
-            opinion = SecondOpinion.of(units, guess[some], spread, weight=weight)
+        opinion, evenness = _opinions(solution, scale_rows, sees, guess, tuning)
         band = FittedBand(
             encoding=rows.encoding,
             mean_model=rows.mean.mean,
@@ -206,6 +201,7 @@ class BandLearner:
             shift_power=float(self.band.shift_power),
             blend=blend,
             limits=OutputLimits.of(y, *self.limits),
+            evenness=evenness,
         )
         return Learned(band, solution, tuning, leftover.n_outliers)
 
@@ -354,6 +350,25 @@ class BandLearner:
             )
             self.progress.step()
         return solution, tuning
+
+
+def _opinions(
+    solution: NestedSolution,
+    rows: ScaleRows,
+    sees: ScaleInputs,
+    guess: Array | None,
+    tuning: Tuning | None,
+) -> tuple[SecondOpinion | None, Evenness | None]:
+    """What the scale is averaged with: a first guess, and then a constant."""
+    some = slice(None, None, max(1, len(rows.Z) // _OPINION_ROWS))
+    spread, opinion = solution.functions.spread(rows.Z[some]), None
+    if sees.difficulty is not None and guess is not None:
+        weight = GUESS_WEIGHTS[-1] if tuning is None else tuning.guess_weight
+        opinion = SecondOpinion.of(sees.difficulty.units, guess[some], spread, weight=weight)
+        spread = opinion.averaged(guess[some], spread)
+    if tuning is None or not tuning.evenness:
+        return opinion, None
+    return opinion, Evenness.of(spread, weight=tuning.evenness)
 
 
 def _entries(inputs: VaryingInputs, lengthscale: Any, n_columns: int, n_seen: int) -> Any:

@@ -27,6 +27,7 @@ from sosbands.core.solvers import Solution, Solver
 from sosbands.core.threads import one_blas_thread
 from sosbands.learning.cross_fitting import CrossFit, cross_fit, shares
 from sosbands.learning.difficulty import SecondOpinion
+from sosbands.learning.evenness import Evenness
 from sosbands.learning.extrapolation import wider
 from sosbands.learning.likelihood_search import plain
 from sosbands.learning.plan import central
@@ -44,6 +45,8 @@ _LARGER_WEIGHT = 0.5
 # Of the first guess of the size of residuals in its average with the scale. With more of it than a
 # half scores were worse on large sets: the scale of all rows is better than that of a fold.
 GUESS_WEIGHTS = 0.0, 0.5
+# Of a constant in its average with the scale, both as they are after the first guess.
+_EVENNESS_WEIGHTS = 0.0, 0.5
 
 
 # Lengthscale, factor of b, symmetric.
@@ -78,7 +81,7 @@ class Tuning:
 
     What is chosen is an average of candidates, and its figures are their averages. `guess_weight`
     is how much a first guess of the size of the residuals counts beside the scale, if there is one,
-    and `caution` how much wider bands get away from the data.
+    `evenness` how much a constant does, and `caution` how much wider bands get away from the data.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class Tuning:
     n_rows: int
     guess_weight: float = GUESS_WEIGHTS[-1]
     caution: float = 0.0
+    evenness: float = 0.0
 
     def to_frame(self) -> Any:
         """The trials as a pandas DataFrame, with a column that marks the chosen one."""
@@ -166,8 +170,9 @@ class BandSearch:
         figures = figures + found - _figures([first], np.ones(1))
         best = self._sided((lengthscale, factor, symmetric), figures)
         guess_weight, fit = self._with_guess(first[0])
+        evenness, fit = self._evened(fit)
         trials, criterion = tuple(dict.fromkeys([*self.trials, best])), rules.band.criterion
-        return Tuning(trials, best, criterion, n, guess_weight, self._caution(fit))
+        return Tuning(trials, best, criterion, n, guess_weight, self._caution(fit), evenness)
 
     @property
     def trials(self) -> list[Trial]:
@@ -193,15 +198,23 @@ class BandSearch:
         units, guess = self.rows.guess_units, self.rows.Z[self._held_out, -1]
         if units is None:
             return GUESS_WEIGHTS[-1], fit
-        spread = fit.scales if fit.scales.ndim == 1 else fit.scales[:, None]
+        spread = fit.spread
 
         def averaged(weight: float) -> CrossFit:
             opinion = SecondOpinion.of(units, guess, spread, weight=weight)
-            return replace(fit, scales=opinion.averaged(guess, spread).reshape(fit.scales.shape))
+            return fit.with_spread(opinion.averaged(guess, spread))
 
-        good = shares([averaged(weight) for weight in GUESS_WEIGHTS], _quality)
-        weight = float(good @ np.array(GUESS_WEIGHTS))
-        return weight, averaged(weight)
+        return _weighed(averaged, GUESS_WEIGHTS)
+
+    def _evened(self, fit: CrossFit) -> tuple[float, CrossFit]:
+        """How much a constant counts, and the scales with it."""
+        if not self.rows.rules.evens(len(self.rows.Z)):
+            return 0.0, fit
+
+        def averaged(weight: float) -> CrossFit:
+            return fit.with_spread(Evenness.of(fit.spread, weight=weight).averaged(fit.spread))
+
+        return _weighed(averaged, _EVENNESS_WEIGHTS)
 
     def _caution(self, fit: CrossFit) -> float:
         """How much wider the bands get away from the data."""
@@ -333,6 +346,15 @@ def _criterion(outcome: Outcome) -> float:
 
 def _quality(fit: CrossFit) -> float:
     return -fit.interval_score()
+
+
+def _weighed(
+    averaged: Callable[[float], CrossFit], weights: Sequence[float]
+) -> tuple[float, CrossFit]:
+    """The average of those weights that are as good as the best, and what comes of it."""
+    good = shares([averaged(weight) for weight in weights], _quality)
+    weight = float(good @ np.array(weights))
+    return weight, averaged(weight)
 
 
 def _figures(tried: Sequence[Outcome], weights: Array) -> Array:

@@ -28,6 +28,7 @@ from sosbands.learning.blend import Blend
 from sosbands.learning.columns import LeftOut
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
 from sosbands.learning.encoding import BandInputs, TableEncoder
+from sosbands.learning.evenness import Evenness
 from sosbands.learning.extrapolation import Extrapolation
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.gaussian_process import GaussianProcess
@@ -76,7 +77,7 @@ _PLAIN = {
 _PARTS = (
     *CALIBRATIONS,
     *(SignedCalibration, SignedPlusCalibration),
-    *(BandInputs, Mean, ScaleInputs, SecondOpinion, LeftOut, LevelSizes),
+    *(BandInputs, Evenness, Mean, ScaleInputs, SecondOpinion, LeftOut, LevelSizes),
     *(Gaussian, Linear, Matern),
     *(SDP, Accelerated, Newton),
     *(Trial, Tuning),
