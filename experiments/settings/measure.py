@@ -24,6 +24,8 @@ from experiments.settings.setup import (
 from sosbands.metrics import coverage, interval_score
 
 MISSING = 0.2
+# How fast the noise of linear outputs grows.
+GROWTH = {"linear": 0.5, "even noise": 0.0}
 # Columns with at most so many different numbers, whole and more than two, become texts.
 MOST_TEXTS = 31
 
@@ -63,18 +65,18 @@ def measured(
 def table(path: Path, cells: str, seed: int) -> tuple[Any, Array]:
     """Inputs and outputs, these in units of their standard deviation."""
     X, y = rows_of(path)
-    if cells == "linear":
-        y = linear_outputs(X, seed)
+    if cells in GROWTH:
+        y = linear_outputs(X, seed, GROWTH[cells])
     if cells == "missing":
         X = np.where(np.random.default_rng(seed).random(X.shape) < MISSING, np.nan, X)
     return (with_texts(X) if cells == "texts" else X), y
 
 
-def linear_outputs(X: Array, seed: int) -> Array:
-    """As much noise as signal, of a size that depends on the first input."""
+def linear_outputs(X: Array, seed: int, growth: float) -> Array:
+    """As much noise as signal, whose size may grow with the first input."""
     rng, Z = np.random.default_rng(seed), (X - X.mean(axis=0)) / spread(X)
     signal = Z @ rng.standard_normal(Z.shape[1])
-    y = signal / signal.std() + np.exp(0.5 * Z[:, 0]) * rng.standard_normal(len(Z))
+    y = signal / signal.std() + np.exp(growth * Z[:, 0]) * rng.standard_normal(len(Z))
     return np.asarray(y / y.std())
 
 

@@ -186,6 +186,15 @@ _DECLARED = (
         constants("30 neighbours", {"plan._NEIGHBOURS": 30}, sets=NEIGHBOURS),
     ),
     setting(
+        "evenness",
+        "a constant beside the scale",
+        constants("none", {"search._EVENNESS_WEIGHTS": (0.0,)}, (MODEL, KERNEL, AUTO), TWO_SIDED),
+        constants("none", {"search._EVENNESS_WEIGHTS": (0.0,)}, ("even noise",), LARGE),
+        constants("always half", {"search._EVENNESS_WEIGHTS": (0.5,)}, (MODEL,), TWO_SIDED),
+        constants("up to the whole", {"search._EVENNESS_WEIGHTS": (0.0, 0.5, 1.0)}, sets=TWO_SIDED),
+        constants("from 100 rows on", {"plan._EVENED_ROWS": 100}, BOTH, NEIGHBOURS),
+    ),
+    setting(
         "limits",
         "`y_min`, `y_max`",
         [

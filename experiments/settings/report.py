@@ -52,7 +52,7 @@ def around(setup: str) -> str:
     mean = {"boosting": "boosted trees", "auto": '`"auto"`'}.get(
         SETUPS[setup].mean, SETUPS[setup].mean
     )
-    special = {"all rows", "missing cells", "texts", "linear outputs"} & {setup}
+    special = {"all rows", "missing cells", "texts", "linear outputs", "even noise"} & {setup}
     return ", ".join([mean, *special])
 
 

@@ -55,9 +55,10 @@ class Setup:
     ----------
     mean : {"boosting", "kernel mean", "auto"}
         What the intervals go around.
-    cells : {"complete", "missing", "texts", "linear"}
+    cells : {"complete", "missing", "texts", "linear", "even noise"}
         The table as it is; with a fifth of its cells missing; with columns of whole numbers, few of
-        them different, as texts; or with outputs that depend on the inputs linearly.
+        them different, as texts; or with outputs that depend on the inputs linearly, with noise
+        that grows or not.
     own_split : bool
         Whether the model holds rows back itself, of those that train and calibrate together.
     max_rows : int
@@ -82,6 +83,7 @@ SETUPS = {
     "missing cells": Setup("auto", cells="missing", cost=1.2),
     "texts": Setup("auto", cells="texts", cost=1.2),
     "linear outputs": Setup("auto", cells="linear"),
+    "even noise": Setup("auto", cells="even noise"),
 }
 
 

@@ -181,12 +181,15 @@ def test_columns_of_few_whole_numbers_become_texts():
 
 def test_linear_outputs_are_linear_but_for_noise_that_grows_with_the_first_input():
     X = np.random.default_rng(0).normal(size=(4000, 3))
-    y = measure.linear_outputs(X, seed=1)
+    y = measure.linear_outputs(X, seed=1, growth=0.5)
     design = np.column_stack([X, np.ones(len(X))])
     left = np.abs(y - design @ np.linalg.lstsq(design, y)[0])
     assert y.std() == pytest.approx(1)
     assert 0.3 < np.corrcoef(left, np.exp(0.5 * X[:, 0]))[0, 1] < 1
-    assert np.array_equal(y, measure.linear_outputs(X, seed=1))
+    assert np.array_equal(y, measure.linear_outputs(X, seed=1, growth=0.5))
+    y = measure.linear_outputs(X, seed=1, growth=0.0)
+    left = np.abs(y - design @ np.linalg.lstsq(design, y)[0])
+    assert abs(np.corrcoef(left, np.exp(0.5 * X[:, 0]))[0, 1]) < 0.05
 
 
 def test_the_model_of_a_setup_is_that_of_the_defaults():
