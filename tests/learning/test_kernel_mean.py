@@ -189,3 +189,17 @@ def test_weights_are_the_inverse_of_the_variance_of_the_noise():
         X[kept][:20], y[kept][:20], lengthscale=0.7, noise_shape=1 / w[kept][:20]
     )
     assert_allclose(held_out[20:], part.mean(X[kept][20:]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("ones", [0, 1, 2])
+@pytest.mark.parametrize("n", [11, 15, 60, 200])
+def test_inputs_that_hardly_vary_give_a_constant_mean(n, ones):
+    """Among the rows that a search looks at first they may not vary at all."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = np.zeros((n, 1))
+        X[rng.permutation(n)[:ones]] = 1.0
+        y = 0.1 * rng.poisson(3, n)
+        mean = KernelMean(random_state=seed).fit(X, y).predict(X[X[:, 0] == 0])
+        assert np.ptp(mean) == 0
+        assert abs(mean[0] - y[X[:, 0] == 0].mean()) < 0.5 * y.std()

@@ -167,9 +167,11 @@ class LikelihoodSearch:
         value, slope, information = self._penalised(evidence, x)
         for _ in range(iterations):
             free = ~(((x <= low) & (slope < 0)) | ((x >= high) & (slope > 0)))
-            matrix = _secant(information, changes)[np.ix_(free, free)]
+            # Positive before it is corrected, and so afterwards: inputs that are constant among
+            # these rows have no information.
+            known = information + _LEAST_CURVATURE * np.eye(len(x))
+            matrix = _secant(known, changes)[np.ix_(free, free)]
             matrix.flat[:: len(matrix) + 1] *= 1 + damping
-            matrix.flat[:: len(matrix) + 1] += _LEAST_CURVATURE
             if not free.any():
                 break
             step = np.zeros(len(x))
