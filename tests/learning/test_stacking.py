@@ -313,3 +313,26 @@ def test_trees_do_not_choose_by_the_rounding_of_kernel_means():
     shaken = centre * (1 + 1e-14 * rng.normal(size=500))
     one, other = (rows._part("extra trees", clone(trees), 1, c)[1] for c in (centre, shaken))
     assert_allclose(other, one, atol=1e-12)
+
+
+@pytest.mark.parametrize("known", [1, 2, 3])
+def test_a_column_whose_few_values_are_all_in_one_fold_does_no_harm(known):
+    rng = np.random.default_rng(known)
+    X = rng.normal(size=(120, 2))
+    y = X[:, 0] + rng.normal(size=120)
+    sparse = np.full(120, np.nan)
+    sparse[:known] = 1.0 + np.arange(known)
+    X = np.column_stack([X, sparse])
+    others = np.arange(known, 120)
+    folds = [(others, np.arange(known)), (np.setdiff1d(np.arange(120), others[:40]), others[:40])]
+    mean = StackedMean(cv=folds, random_state=0).fit(X, y)
+    assert np.all(np.isfinite(mean.predict(X)))
+
+
+def test_numbers_beyond_32_bits_are_the_largest_to_trees():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = X[:, 0] + rng.normal(size=100)
+    X[3, 1] = 1e39
+    mean = StackedMean(random_state=0).fit(X, y)
+    assert np.all(np.isfinite(mean.predict(np.array([[0.0, 1e300], [0.0, -1e300]]))))

@@ -26,7 +26,7 @@ from sosbands.learning.row_order import row_order
 from sosbands.learning.stacking_weights import stacking_weights
 from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.learning.validation import labelled_rows, new_rows
-from sosbands.types import Array, Folds
+from sosbands.types import Array, Folds, Indices
 
 # A single row makes no leaf: few rows cannot tell yet whether trees that follow each of them follow
 # noise (mcycle .967 of the better single mean, 1.03 with one), and model files hold no outputs.
@@ -46,6 +46,8 @@ _MORE_TREES = {
 _LEAVES, _ROWS_PER_LEAF = (15, 63), 200
 # Digits of what trees see of kernel means: far more than these are worth.
 _GRID_BITS = 20
+# Extra trees see numbers of 32 bits.
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n = len(y)
         self.encoder_, B = TableEncoder().fit_transform_folds(X, y, folds)
         self.units_ = VaryingInputs.of(B)
-        Z, T = self.units_(B), self.encoder_.codes(X)
+        Z, T = self.units_(B), self._codes(X)
         # In an order of their own, so that nothing depends on that of the table.
         order = row_order(Z, y, np.full(n, np.nan), fold_numbers(folds, n), weights)
         told = FitParameters.of_weights(None if weights is None else weights[order])
@@ -261,7 +263,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The average of the predictions."""
         check_is_fitted(self)
         X = new_rows(self, X)
-        Z, T = self.units_(self.encoder_.encoded(X).B), self.encoder_.codes(X)
+        Z, T = self.units_(self.encoder_.encoded(X).B), self._codes(X)
         seen, total, centre = {"codes": T, "numbers": Z}, np.zeros(len(Z)), np.zeros(len(Z))
         if self._ranked:
             ranks: Any = self.ranks_
@@ -277,6 +279,10 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             centre += shares.get(name, 0.0) * prediction
             total += self.weights_[name] * prediction
         return unit * total
+
+    def _codes(self, X: Any) -> Array:
+        """What trees see of the columns of X."""
+        return np.clip(self.encoder_.codes(X), -_LARGEST, _LARGEST)
 
     @property
     def _ranked(self) -> bool:
@@ -372,7 +378,14 @@ class _Rows:
             if k == 0:
                 return self.told.fit(model, seen, y), None
             train, test = self.folds[k - 1]
+            seen = _without_empty_columns(seen, train)
             return None, start[test] + self.told.fit(model, seen, y, train).predict(seen[test])
+
+
+def _without_empty_columns(seen: Array, train: Indices) -> Array:
+    """Columns that hold no value in the training rows are all zero: boosted trees refuse them."""
+    empty = np.isnan(seen[train]).all(axis=0)
+    return np.where(empty, 0.0, seen) if empty.any() else seen
 
 
 def _on_grid(values: Array) -> Array:
