@@ -17,8 +17,8 @@ def one_row(centre=0.0, widths=((1.0, 2.0), (2.0, 6.0)), step=1.0):
 
 def test_intervals_go_from_the_centre_through_every_level_and_beyond():
     found = one_row(centre=10.0).intervals(np.array([0, 0.5, 1, 1.5, 2, 5, INF]))[0]
-    assert_array_equal(found[0], [10, 9.5, 9, 8.5, 8, 5, -INF])
-    assert_array_equal(found[1], [10, 11, 12, 14, 16, 19, INF])
+    assert_allclose(found[0], [10, 9.5, 9, 8.5, 8, 5, -INF], rtol=1e-9)
+    assert_allclose(found[1], [10, 11, 12, 14, 16, 19, INF], rtol=1e-9)
 
 
 def test_scores_say_which_interval_holds_an_output_first():

@@ -53,11 +53,6 @@ class BoundedFamily:
         """What every interval holds, unless it is empty."""
         return self._clipped(self.inner.centre)
 
-    @property
-    def rounding(self) -> Array:
-        """How far off an output may be that is meant to be on an end."""
-        return self.inner.rounding
-
     def scores(self, y: Array) -> Array:
         """The smallest q whose interval holds y.
 
@@ -70,9 +65,11 @@ class BoundedFamily:
 
     def signed_scores(self, y: Array) -> Array:
         """The scores with the sign of y − centre, infinite beyond the limits."""
-        beyond = self._beyond(y)
-        signed = self.inner.signed_scores(self._clipped(y))
-        return np.where(beyond == 0, signed, np.copysign(np.inf, beyond))
+        return self._infinite_beyond(y, self.inner.signed_scores(self._clipped(y)))
+
+    def raised_scores(self, y: Array) -> Array:
+        """The signed scores of y and of what is meant to be y: outputs a little larger."""
+        return self._infinite_beyond(y, self.inner.raised_scores(self._clipped(y)))
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q of shape (k,) or (n, k), shape (n, 2, k)."""
@@ -89,6 +86,14 @@ class BoundedFamily:
     def quantiles(self, levels: Sequence[float], q: Array) -> Array:
         """Outputs at signed scores q of shape (k,), shape (n, k)."""
         return self._finite_clipped(self.inner.quantiles(levels, q))
+
+    def away_from_median(self, levels: Sequence[float], points: Array) -> Array:
+        """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
+        return self._finite_clipped(self.inner.away_from_median(levels, points))
+
+    def _infinite_beyond(self, y: Array, signed: Array) -> Array:
+        beyond = self._beyond(y)
+        return np.where(beyond == 0, signed, np.copysign(np.inf, beyond))
 
     def _clipped(self, values: Array) -> Array:
         return np.clip(values, self.low, self.high)

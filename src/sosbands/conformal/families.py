@@ -6,10 +6,14 @@ from typing import Self
 
 import numpy as np
 
-from sosbands.types import Array, Mask
+from sosbands.types import Array
 
 # Numbers that differ by this fraction only are meant to be equal.
 ROUNDING = 16 * float(np.finfo(float).eps)
+# Ends are moved outwards by this fraction of the width. A row that is predicted alone, in a table
+# or on another processor gets numbers that differ by far less, and outputs in round numbers that
+# are meant to be on an end must not drop out by that.
+OUTWARD = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +64,11 @@ class IntervalFamily:
     def scores(self, y: Array) -> Array:
         """The smallest q whose interval holds y: max(lower − y, y − upper)/width.
 
-        A width of zero scores 0 inside the bounds, up to rounding, and +∞ outside. The score is a
-        float that `intervals` takes back to y or beyond: outputs in round numbers share their
-        scores, and those at the calibrated one must not drop out by rounding.
+        A width of zero scores 0 inside the bounds, up to rounding, and +∞ outside.
         """
         with np.errstate(over="ignore"):
             excess = np.maximum(self.lower - y, y - self.upper)
-            q = _ratio(excess, self.width, np.where(excess > self.rounding, np.inf, 0.0))
-            while np.any(short := self._misses(y, q)):
-                q = np.where(short, np.nextafter(q, np.inf), q)
-        return q
+            return _ratio(excess, self.width, np.where(excess > self.slack(0.0), np.inf, 0.0))
 
     def signed_scores(self, y: Array) -> Array:
         """The scores of a symmetric band with the sign of y − mean."""
@@ -78,6 +77,10 @@ class IntervalFamily:
                 "signed scores need intervals around one number, got some between two: use scores"
             )
         return np.where(y < self.lower, -1.0, 1.0) * self.scores(y)
+
+    def raised_scores(self, y: Array) -> Array:
+        """The signed scores of y and of what is meant to be y: outputs a little larger."""
+        return self.signed_scores(y + self.slack(y - self.lower))
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q of shape (k,) or (n, k), shape (n, 2, k).
@@ -94,8 +97,8 @@ class IntervalFamily:
         """Lower (0) or upper (1) ends for q of shape (n, k), that may cross; infinite if q is."""
         start = self.upper if side else self.lower
         with np.errstate(over="ignore", invalid="ignore"):
-            step = np.where(np.isinf(q), q, q * self.width[:, None] + self.rounding[:, None])
-            end: Array = start[:, None] + (2 * side - 1) * step
+            step = np.where(np.isinf(q), q, q * self.width[:, None])
+            end: Array = start[:, None] + (2 * side - 1) * (step + self.slack(step))
         return end
 
     def points(self, q: Array) -> Array:
@@ -106,29 +109,31 @@ class IntervalFamily:
     def quantiles(self, levels: Sequence[float], q: Array) -> Array:
         """mean + q·width of a symmetric band for q of shape (k,), shape (n, k).
 
-        They are rounded away from the median: outputs in round numbers share their scores, and
-        those at a quantile must not drop out. An infinite q on the other side of it says that
-        outputs are beyond the mean where there is no width: it gives the mean.
+        They are moved away from the median, as ends are outwards. An infinite q on the other side
+        of it says that outputs are beyond the mean where there is no width: it gives the mean.
         """
-        outward = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
         mean, width = self.lower[:, None], self.width[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             step = np.where(np.isinf(q), q, q * width)
-            step = np.where(step == -np.inf * outward, 0.0, step)
-            quantiles: Array = mean + step + outward * ROUNDING * (np.abs(mean) + np.abs(step))
-        return quantiles
+            step = np.where(step == -np.inf * away, 0.0, step)
+            return self.away_from_median(levels, mean + step)
 
-    @property
-    def rounding(self) -> Array:
-        """How far off an output may be that is meant to be on a bound: 0 where there is a width."""
-        size = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        return np.where(self.width > 0, 0.0, ROUNDING * size)
+    def away_from_median(self, levels: Sequence[float], points: Array) -> Array:
+        """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
+        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        return points + away * self.slack(points - self.lower[:, None])
 
-    def _misses(self, y: Array, q: Array) -> Mask:
-        """Where rounding leaves y outside its own interval; widths of zero cannot repair it."""
-        with np.errstate(invalid="ignore"):
-            step = q * self.width
-        return (self.width > 0) & ((self.lower - step > y) | (self.upper + step < y))
+    def slack(self, step: Array | float) -> Array:
+        """How far off an output may be that is meant to be on an end, so far from the bounds.
+
+        Of shape (n,), or (n, k) for steps of that shape.
+        """
+        size, width = np.maximum(np.abs(self.lower), np.abs(self.upper)), self.width
+        if np.ndim(step) == 2:
+            size, width = size[:, None], width[:, None]
+        finite = np.where(np.isinf(step), 0.0, np.abs(step))
+        return np.asarray(ROUNDING * size + OUTWARD * (width + finite))
 
 
 def _ratio(numerator: Array, width: Array, at_zero: Array) -> Array:

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from sosbands.conformal.families import ROUNDING
-from sosbands.types import Array, Indices, Mask
+from sosbands.conformal.families import OUTWARD, ROUNDING
+from sosbands.types import Array, Indices
 
 # The least width that a step may be in proportion to, in units of typical ones.
 _LEAST_WIDTH = 1e-3
@@ -75,22 +75,18 @@ class NestedFamily:
         return type(self)(self.centre[rows], self.widths[rows], self.step[rows])
 
     def scores(self, y: Array) -> Array:
-        """The smallest t whose interval holds y.
-
-        The score is a float that `intervals` takes back to y or beyond: outputs in round numbers
-        share their scores, and those at the calibrated one must not drop out by rounding.
-        """
+        """The smallest t whose interval holds y."""
         with np.errstate(over="ignore"):
             distance, side = np.abs(y - self.centre), (y > self.centre).astype(np.intp)
-            t, more = self._level_of(distance, side), np.spacing(distance + self.step)
-            while np.any(short := self._misses(t, side, y)):
-                t = np.where(short, self._level_of(distance + more, side), t)
-                more = 2 * more
-        return t
+            return self._level_of(distance, side)
 
     def signed_scores(self, y: Array) -> Array:
         """The score with the sign of y − centre."""
         return np.where(y < self.centre, -1.0, 1.0) * self.scores(y)
+
+    def raised_scores(self, y: Array) -> Array:
+        """The signed scores of y and of what is meant to be y: outputs a little larger."""
+        return self.signed_scores(y + self.slack(np.abs(y - self.centre)))
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q ≥ 0 of shape (k,) or (n, k), shape (n, 2, k)."""
@@ -99,29 +95,36 @@ class NestedFamily:
 
     def end(self, t: Array, side: int) -> Array:
         """Lower (0) or upper (1) ends for t of shape (n, k); infinite where t is."""
-        distance = np.stack(
-            [self._distance(column, np.full(len(column), side)) for column in t.T], axis=1
-        )
+        distance = self._distances(t, side)
         with np.errstate(over="ignore"):
-            return self.centre[:, None] + (2 * side - 1) * distance
+            return self.centre[:, None] + (2 * side - 1) * (distance + self.slack(distance))
 
     def points(self, q: Array) -> Array:
         """The outputs with these signed scores, of shape (n, k)."""
-        return np.where(q < 0, self.end(np.abs(q), 0), self.end(np.abs(q), 1))
+        low, up = (self._distances(np.abs(q), side) for side in (0, 1))
+        with np.errstate(over="ignore"):
+            return self.centre[:, None] + np.where(q < 0, -low, up)
 
     def quantiles(self, levels: Sequence[float], q: Array) -> Array:
-        """Outputs at signed scores q of shape (k,), shape (n, k), rounded away from the median."""
-        outward = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        """Outputs at signed scores q of shape (k,), shape (n, k), moved away from the median."""
         points = self.points(np.broadcast_to(q, (len(self.centre), len(q))))
-        size = np.abs(self.centre)[:, None] + np.abs(points - self.centre[:, None])
-        with np.errstate(invalid="ignore"):
-            rounded: Array = points + outward * ROUNDING * size
-        return np.where(np.isinf(points), points, rounded)
+        return self.away_from_median(levels, points)
 
-    @property
-    def rounding(self) -> Array:
-        """How far off an output may be that is meant to be on an end: every row has a width."""
-        return np.zeros_like(self.centre)
+    def away_from_median(self, levels: Sequence[float], points: Array) -> Array:
+        """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
+        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        return points + away * self.slack(np.abs(points - self.centre[:, None]))
+
+    def slack(self, distance: Array) -> Array:
+        """How far off an output may be that is meant to be on an end, so far from the centre.
+
+        Of shape (n,), or (n, k) for distances of that shape.
+        """
+        size, step = np.abs(self.centre), self.step
+        if np.ndim(distance) == 2:
+            size, step = size[:, None], step[:, None]
+        finite = np.where(np.isinf(distance), 0.0, distance)
+        return np.asarray(ROUNDING * size + OUTWARD * (step + finite))
 
     def _level_of(self, distance: Array, side: Indices) -> Array:
         """t at which the end on one side is at a distance from the centre."""
@@ -133,6 +136,11 @@ class NestedFamily:
         # Where the distance is that of a level, or none, the level itself is meant.
         share = np.divide(distance - low, length, out=np.zeros_like(distance), where=length > 0)
         return np.where(distance > 0, k + share, 0.0)
+
+    def _distances(self, t: Array, side: int) -> Array:
+        """How far the ends on one side are from the centre, for t of shape (n, k)."""
+        columns = [self._distance(column, np.full(len(column), side)) for column in t.T]
+        return np.stack(columns, axis=1)
 
     def _distance(self, t: Array, side: Indices) -> Array:
         """How far the ends on one side are from the centre."""
@@ -149,11 +157,6 @@ class NestedFamily:
         """0 and the widths of every level on one side of each row, shape (n, 1 + levels)."""
         widths: Array = np.take_along_axis(self.widths, side[:, None, None], axis=2)[:, :, 0]
         return np.asarray(np.concatenate([np.zeros((len(widths), 1)), widths], axis=1))
-
-    def _misses(self, t: Array, side: Indices, y: Array) -> Mask:
-        """Where rounding leaves y outside its own interval."""
-        end = self.centre + (2 * side - 1) * self._distance(t, side)
-        return np.where(side == 1, end < y, end > y) & np.isfinite(t)
 
 
 def _taken(values: Array, column: Indices) -> Array:

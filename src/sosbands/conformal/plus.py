@@ -174,12 +174,13 @@ class SignedPlusCalibration(Calibration):
             self._families(rows),
             lambda part, q: part.points(q),
         )
-        return np.where(np.array(ranks) <= below, -np.inf, found)
+        points = np.where(np.array(ranks) <= below, -np.inf, found)
+        return rows.family.away_from_median(given, points)
 
     def counts_at(self, rows: BandRows, y: Array) -> Indices:
         """How many calibration rows score at most what y does by the band of their fold."""
         parts = zip(self.scores_by_fold, self._families(rows), strict=True)
-        counts = [np.searchsorted(s, part.signed_scores(y), side="right") for s, part in parts]
+        counts = [np.searchsorted(s, part.raised_scores(y), side="right") for s, part in parts]
         return np.asarray(np.sum(counts, axis=0))
 
     def drawn_at(self, rows: BandRows, shares: Array) -> Array:
