@@ -1,7 +1,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    VotingRegressor,
+)
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
 
@@ -104,7 +108,7 @@ def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, HistGradientBoostingRegressor)]
+    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, VotingRegressor)]
 )
 def test_the_more_rows_there_are_the_more_may_guess(rows, kind):
     X, y = noisy(rows)

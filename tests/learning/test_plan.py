@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
 from sklearn.linear_model import LinearRegression
 
 from sosbands import SDP, Accelerated, Gaussian, KernelBand, Matern, Newton
@@ -82,7 +82,10 @@ def test_caution_is_for_several_inputs(own_mean):
 
 @pytest.mark.parametrize(
     ("n", "kind"),
-    [(99, None), (100, NeighbourMean), (499, NeighbourMean), (500, HistGradientBoostingRegressor)],
+    [
+        *[(99, None), (100, NeighbourMean), (499, NeighbourMean), (500, VotingRegressor)],
+        *[(1999, VotingRegressor), (2000, HistGradientBoostingRegressor)],
+    ],
 )
 def test_the_more_rows_there_are_the_more_may_guess(n, kind):
     guess = rules(own_mean=False).difficulty(n, least_fold=n // 2)
