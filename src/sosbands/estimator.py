@@ -38,10 +38,11 @@ _FROZEN = (
 class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Adaptive prediction intervals with guaranteed coverage: a kernel sum-of-squares band.
 
-    `fit` holds part of the rows back, learns a mean m(x) and a scale f(x) = φ(x)ᵀAφ(x), A ⪰ 0, from
-    the others, and calibrates m ± q√f on the part held back. Whatever the distribution, an interval
-    of level 0.9 then covers a new exchangeable row with probability at least 0.9, on average over
-    all rows (it is not a promise for each x).
+    `fit` holds part of the rows back. From the others it learns a mean, and how far outputs reach
+    below and above it: functions f(x) = φ(x)ᵀAφ(x) with A ⪰ 0 (the paper's symmetric intervals are
+    m ± q√f). By the rows held back it then makes all intervals wider or narrower until they cover
+    as asked. Whatever the distribution, an interval of level 0.9 covers a new exchangeable row with
+    probability at least 0.9, on average over all rows (it is not a promise for each x).
 
     Three parts are composed: a mean (`estimator`), a band around it (`band`) and a calibration.
 

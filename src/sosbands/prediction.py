@@ -38,7 +38,7 @@ class BandPredictions:
         X : array-like of shape (n, d)
         return_std : bool
             Also return √f, or half the width of the outermost band of two sides: one number per
-            row that is larger where the mean is less certain, not calibrated.
+            row that is larger where larger errors are to be expected, not calibrated.
 
         Returns
         -------

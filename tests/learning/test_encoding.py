@@ -123,7 +123,7 @@ def test_cells_like_none_of_the_training_rows_are_counted():
     new.loc[2, ["size", "day"]] = None
     assert_array_equal(encoder.strange(new), [1, 2, 1, 0])
     assert np.all(np.isfinite(encoder.transform(new)))
-    assert_array_equal(encoder.many_level_codes(new)[1], [-1])
+    assert_array_equal(encoder.encoded(new).levels[1], [-1])
 
 
 def test_levels_that_are_often_new_are_not_strange():
@@ -131,7 +131,7 @@ def test_levels_that_are_often_new_are_not_strange():
     names = [f"p{k}" for k in range(30)] * 3 + [f"q{k}" for k in range(20)]
     table = pd.DataFrame({"place": names, "x": rng.normal(size=110)})
     encoder = TableEncoder().fit(table, rng.normal(size=110))
-    assert_array_equal(encoder.many_level_codes(table)[90:], np.full((20, 1), -1))
+    assert_array_equal(encoder.encoded(table).levels[90:], np.full((20, 1), -1))
     assert not encoder.strange(table.assign(place="r")).any()
 
 

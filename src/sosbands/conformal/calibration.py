@@ -74,7 +74,7 @@ class BandRows:
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """What users tell of rows beside X and y: a value for each, and the function if it was one.
+    """The `groups` or `weights` of some rows, and the function that made them, if it was one.
 
     Examples
     --------

@@ -27,7 +27,8 @@ class LocalizedCalibration(Calibration):
     """Nearby rows count more: randomly localized conformal prediction (Hore and Barber, 2025).
 
     A new row x draws x̃ = x + h·g, g ~ N(0, I), and calibration row j weighs
-    H(xⱼ, x̃) = exp(−‖xⱼ − x̃‖²/(2h²)), the atom at +∞ H(x, x̃). The draw is what makes the marginal
+    H(xⱼ, x̃) = exp(−‖xⱼ − x̃‖²/(2h²)); the new row itself, whose score is thought to be +∞ (the atom
+    of the weighted distribution), weighs H(x, x̃). The draw is what makes the marginal
     guarantee exact; it is the same for all levels.
 
     Attributes
@@ -114,7 +115,7 @@ class LocalizedCalibration(Calibration):
 
 
 def effective_bandwidth(inputs: Array, rows: int, *, target: float | None = None) -> float:
-    """h at which a typical new row meets `target` effective calibration rows of `rows`.
+    """The bandwidth h at which a typical new row is judged by about `target` of `rows` rows.
 
     The effective number is (Σw)²/Σw², with the weights that `LocalizedCalibration` uses, the atom
     among them: among many inputs all rows are equally far, and only the atom shows that they are

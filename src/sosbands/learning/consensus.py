@@ -1,4 +1,4 @@
-"""What the bands without each fold have chosen, on average: the band of all rows takes it over.
+"""For CV+: the settings of the band of all rows, averaged from those of the bands of its folds.
 
 CV+ makes its intervals from the bands without a fold alone; the band of all rows is their centre,
 which can only widen them, and gives the mean and the scale. So it may know all that the others do,

@@ -141,10 +141,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The number of cells of each row that hold a rare or a new level, or newly nothing."""
         return self._strange(self._read(X))
 
-    def many_level_codes(self, X: Any) -> Indices:
-        """Codes of the columns that have many levels, of shape (n, k); −1 for unseen ones."""
-        return self.encoded(X).levels
-
     @property
     def places_(self) -> list[int]:
         """For each column that is made, the number of the column of X that it comes from."""

@@ -39,9 +39,10 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     symmetric : bool or "auto"
-        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q]. "auto": from 100 rows
-        on False, but around a kernel mean True, or, from 300 rows on, whichever has the better
-        out-of-fold interval score.
+        True: m ± q√f, the paper. False: [m − f_low − q, m + f_up + q], where by default q is in
+        proportion to the width (`shift_power`) and m is the centre (`centre_penalty`). "auto": from
+        100 rows on False, but around a kernel mean True, or, from 300 rows on, whichever has the
+        better out-of-fold interval score.
     likeness : float
         κ in [0, 1], how much alike the sides f_low and f_up are: from 0, where they know nothing of
         each other, to 1, where they are the same. It says nothing of a symmetric band.
@@ -66,8 +67,8 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     mean_weight : "auto" or float
         a, the weight of the squared error of a joint mean. "auto": 0, or 1000 if not symmetric.
     width_weight : "auto" or float
-        b, the weight of the mean of f. "auto": from once to ten times min(n/10, 5√n), and at least
-        from 10 on, by the out-of-fold interval score.
+        b, the weight of the mean of f. "auto": 3 max(10, min(n/10, 5√n)); with fewer than 400 rows
+        an average of a third, once and 3⅓ times that, by the out-of-fold interval score.
     trace_penalty, ridge_penalty : float
         λ₁ and λ₂.
     training_coverage : "auto", float or tuple of float

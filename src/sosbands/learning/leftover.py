@@ -1,4 +1,4 @@
-"""What a mean leaves of the outputs: the residuals that a band is learned from."""
+"""The residuals that a band is learned from: in units of their size, wild ones cut off."""
 
 from __future__ import annotations
 

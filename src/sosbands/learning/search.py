@@ -45,7 +45,7 @@ _LARGER_WEIGHT = 0.5
 # Of the first guess of the size of residuals in its average with the scale. With more of it than a
 # half scores were worse on large sets: the scale of all rows is better than that of a fold.
 GUESS_WEIGHTS = 0.0, 0.5
-# Of a constant in its average with the scale, both as they are after the first guess.
+# Of a constant in its average with the scale, into which the guess has been averaged before.
 _EVENNESS_WEIGHTS = 0.0, 0.5
 
 
