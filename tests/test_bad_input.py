@@ -90,7 +90,8 @@ def test_all_faulty_columns_of_a_frame_are_named_at_once():
     table.loc[3, "b"] = np.inf
     table = table.assign(empty=None, lists=[[1]] * 40, mixed=[1, "u"] * 20)
     message = (
-        r"X cannot be read: column 'b' holds 1 infinite values; column 'empty' has no value; "
+        r"X cannot be read: column 'b' holds 1 infinite values; column 'empty' has no value in "
+        r"these rows; "
         r"column 'lists' holds objects of the type list,.*column 'mixed' holds objects of the "
         "types int, "
         "str, .*correct or leave out these columns"
@@ -98,7 +99,9 @@ def test_all_faulty_columns_of_a_frame_are_named_at_once():
     for estimator in MEANS:
         with pytest.raises(ValueError, match=message):
             band(estimator).fit(table, y)
-    with pytest.raises(ValueError, match=r"column 1 has no value: correct or leave out this"):
+    with pytest.raises(
+        ValueError, match=r"column 1 has no value in these rows: correct or leave out this"
+    ):
         band().fit(np.where([True, False], frame(), np.nan), y)
 
 
@@ -616,3 +619,27 @@ def test_no_two_columns_of_predictions_have_one_name():
         model.predict_table(pd.DataFrame(X), [0.5, 0.6, 0.5])
     table = model.predict_table(pd.DataFrame(X), [0.5, 0.50000001])
     assert list(table)[-2:] == ["lower_0.50000001", "upper_0.50000001"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"verbose": "a"}, "verbose must be a whole number, got 'a'"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0, got 0: -1 uses all"),
+        ({"n_jobs": "2"}, "n_jobs must be None or a whole number other than 0, got '2'"),
+    ],
+)
+def test_how_the_work_is_done_is_checked_before_it(settings, message):
+    X, y = np.arange(40.0)[:, None], np.arange(40.0)
+    with pytest.raises(ValueError, match=message):
+        BandRegressor(None, **settings).fit(X, y)
+
+
+def test_tables_that_tell_nothing_are_refused_for_the_right_reason():
+    y = np.random.default_rng(0).normal(size=60)
+    with pytest.raises(ValueError, match="X has no column, at least one is needed"):
+        BandRegressor(None).fit(pd.DataFrame(index=range(60)), y)
+    # The only value is of a row that calibrates.
+    values = pd.DataFrame({"a": [np.nan] * 59 + [1.0]})
+    with pytest.raises(ValueError, match="a column without a value among the rows to learn"):
+        BandRegressor(None, cv=TimeSeriesSplit(3)).fit(values, y)

@@ -22,7 +22,7 @@ from sosbands.learning.kernel_band import KernelBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.learner import BandLearner
 from sosbands.learning.means import mean_named, with_input_tags
-from sosbands.learning.parameters import check_number
+from sosbands.learning.parameters import check_jobs, check_number, check_whole
 from sosbands.learning.progress import Progress
 from sosbands.learning.routing import fit_parameters, router
 from sosbands.learning.validation import check_limits, fitting_rows
@@ -325,6 +325,8 @@ class BandRegressor(BandPredictions, WidthExplanation, RegressorMixin, BaseEstim
         band.check()
         if self.remove_outliers is not None:
             check_number("remove_outliers", self.remove_outliers, positive=True)
+        check_jobs(self.n_jobs)
+        check_whole("verbose", self.verbose)
         learner = BandLearner(
             estimator=mean_named(self.estimator),
             band=band,

@@ -154,10 +154,11 @@ class BandPredictions:
     def predict_cdf(self, X: Any, y: ArrayLike) -> Array:
         """The predictive distribution at y: the share of calibration rows that score no more.
 
-        With k of m rows, the conformal bounds of P(Y ≤ y) are k/(m + 1) and (k + 1)/(m + 1), and
-        k/m is between them. At a limit that was found in the data (``y_max="auto"``) rows count by
-        their scores as elsewhere, so that k/m may be below one where no quantile is larger; at a
-        limit that is given it is one.
+        With k of m rows it is k/m, between k/(m + 1) and (k + 1)/(m + 1): at the outputs of new
+        rows, numbers drawn between these two are uniform on (0, 1), whatever the distribution. At
+        another y it is as good as the shape of the band. At a limit that was found in the data
+        (``y_max="auto"``) rows count by their scores as elsewhere, so that k/m may be below one
+        where no quantile is larger; at a limit that is given it is one.
 
         Parameters
         ----------

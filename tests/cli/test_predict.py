@@ -309,7 +309,7 @@ def test_a_file_that_is_no_model_is_refused(refused, folder):
     assert "cannot be loaded" in refused("predict", folder / "new.csv", folder / "new.csv")
 
 
-@pytest.mark.parametrize("level", ["0", "1", "90", "high"])
+@pytest.mark.parametrize("level", ["0", "1", "90", "high", "nan"])
 def test_an_impossible_level_is_a_mistake_in_the_command_line(model, folder, level):
     done = CliRunner().invoke(
         commands, ["predict", str(model), str(folder / "new.csv"), "--level", level]

@@ -251,3 +251,5 @@ def test_new_rows_are_read_as_those_of_training():
         "column 'u' must hold numbers, in km, got '7' in row 1",
     ]
     assert not any("--drop" in line for line in said)  # which predict does not know
+    assert "write the unit as well, '7 km'" in said[2]
+    assert "--decimal" not in said[2]

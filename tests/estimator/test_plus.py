@@ -105,3 +105,9 @@ def test_the_band_of_all_rows_takes_over_what_the_bands_without_a_fold_chose():
     assert tuning.chosen is tuning.trials[-1]
     assert len(tuning.trials) > 3 * 5
     assert model.lengthscale_ == tuning.chosen.lengthscale
+
+
+def test_quantiles_that_too_few_rows_calibrate_are_told_as_quantiles():
+    model = band(calibration="cv+", cv=3).fit(*wave(60))
+    with pytest.warns(UserWarning, match="a quantile of 0.001 needs .* quantiles without them"):
+        assert model.predict_quantiles([[0.0]], 0.001) == -np.inf

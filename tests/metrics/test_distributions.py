@@ -112,3 +112,18 @@ def test_the_randomised_pit_of_exchangeable_rows_is_uniform_and_the_plain_one_is
 def test_what_is_no_distribution_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_what_has_no_weight_may_be_infinite():
+    ends, weights = [[-1, 1], [-1, 1], [-np.inf, np.inf]], [1, 1, 0]
+    assert metrics.interval_score([0, 0, 0], ends, 0.9, sample_weight=weights) == 2
+    q = [1, 1, np.inf]
+    loss = metrics.pinball_loss([0, 0, 0], q, 0.9, sample_weight=weights)
+    assert loss == pytest.approx(0.1)
+    Q = np.reshape(q, (3, 1))
+    assert metrics.crps([0, 0, 0], Q, [0.9], sample_weight=weights) == pytest.approx(0.2)
+
+
+def test_no_row_has_no_transform():
+    with pytest.raises(ValueError, match=r"one number for each row, got shapes \(0,\)"):
+        metrics.pit([])

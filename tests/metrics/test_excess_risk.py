@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
 
 from sosbands import metrics
@@ -124,6 +124,9 @@ def test_a_constant_classifier_says_how_far_the_coverage_is_from_the_level():
         ({"loss": "hinge"}, "loss must be one of l1, brier, log, got 'hinge'"),
         ({"n_folds": 1}, "n_folds must be from 2 to the 10 rows, got 1"),
         ({"n_folds": 11}, "n_folds must be from 2 to the 10 rows, got 11"),
+        ({"n_folds": "5"}, "n_folds must be from 2 to the 10 rows, got '5'"),
+        ({"loss": ["l1"]}, r"loss must be one of l1, brier, log, got \['l1'\]"),
+        ({"classifier": LinearRegression()}, "classifier must have fit and predict_proba, got Lin"),
         ({"level": 90}, r"level must be in \(0, 1\)"),
         ({"X": np.zeros((9, 1))}, r"X must have shape \(10, d\)"),
     ],

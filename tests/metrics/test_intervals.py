@@ -106,7 +106,10 @@ def test_size_stratified_coverage_is_the_smallest_over_bins_of_width():
         (lambda: metrics.coverage([0.0, 1.0], ONE), r"each of the 1 rows, got shape \(2,\)"),
         (lambda: metrics.coverage([np.nan], ONE), "y must hold one finite number"),
         (lambda: metrics.interval_score([0.0], ONE, 90), r"level must be in \(0, 1\)"),
-        (lambda: metrics.interval_score([0.0], ONE, [0.8, 0.9]), "one per set of intervals"),
+        (
+            lambda: metrics.interval_score([0.0], ONE, [0.8, 0.9]),
+            "one for each set of intervals or quantiles, 1, got 2",
+        ),
         (lambda: metrics.r2_sqi([0.0], [0.0, 0], ONE, level=0.9), "mean must hold one finite"),
         (lambda: metrics.r2_sqi([0.0], [0.0], ONE, level=0.9), r"n_bins must be .* \(1\), got 50"),
         (lambda: metrics.size_stratified_coverage([0.0], ONE), r"n_bins must be .* \(1\), got 5"),

@@ -618,3 +618,5 @@ def test_shares_of_the_distribution_are_equal_where_it_is_right():
         CoverageDisplay.from_predictions(y, np.zeros((2000, 2)), levels=0.9, kind="pit")
     with pytest.raises(ValueError, match="n_bins must be"):
         CoverageDisplay.from_pit(values, n_bins=0)
+    with pytest.raises(ValueError, match="groups are of no use here"):
+        CoverageDisplay.from_estimator(model, X, y, kind="pit", groups=np.zeros(len(y)))

@@ -177,10 +177,13 @@ def _unit(column: pd.Series[Any], distinct: list[Any], n_numbers: int, may_leave
 def _advice(column: pd.Series[Any], kind: Kind, others: pd.Series[Any], may_differ: bool) -> str:
     """What can be done about these cells; every part of it works by itself."""
     odd = [str(cell) for cell in pd.unique(others.astype(object))]
-    said = ["correct it" if len(odd) == 1 else "correct them"]
     if kind == Dates(None) and all(map(dates.needs_order, odd)):
         return "say what comes first, --day-first or --month-first"
-    if may_differ and isinstance(kind, Numbers) and all(map(cells.nearly_a_number, odd)):
+    said = ["correct it" if len(odd) == 1 else "correct them"]
+    bare = all(map(cells.nearly_a_number, odd))
+    if isinstance(kind, Numbers) and kind.unit and bare:
+        said = [f"write the unit as well, {quoted(f'{odd[0].strip()} {kind.unit}')}"]
+    elif may_differ and isinstance(kind, Numbers) and bare:
         texts = [cell for cell in column if isinstance(cell, str)]
         said += [
             f"say how the numbers are written, {as_options(one)}"

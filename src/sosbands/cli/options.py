@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -49,9 +50,28 @@ data_argument = click.argument(
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 file_option = partial(option, type=click.Path(), callback=_in_a_folder)
 out_option = partial(file_option, "--out")
-level_option = partial(
-    option, "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="P"
-)
+
+
+class _Level(click.FloatRange):
+    """A number in (0, 1); NaN is in no range, but click lets it pass."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1, min_open=True, max_open=True)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        level = super().convert(value, param, ctx)
+        if math.isnan(level):
+            self.fail(f"{value} is not in the range 0<x<1.", param, ctx)
+        return level
+
+
+def _processes(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 processes do nothing: 1 or more, or -1 for all cores.")
+    return value
+
+
+level_option = partial(option, "--level", type=_Level(), metavar="P")
 target_option = option("--target", required=True, metavar="COL", help="The column to predict.")
 drop_missing_option = option(
     "--drop-missing", is_flag=True, help="Leave rows with missing inputs out."
@@ -67,8 +87,21 @@ estimator_option = partial(
     help="The model inside, such as lightgbm.LGBMRegressor, own_module:make_model or, for the "
     "kernel mean alone, sosbands.KernelMean.",
 )
-seed_option = option("--seed", type=int, metavar="N", default=0, help="Same seed, same result.")
-jobs_option = option("--jobs", type=int, metavar="N", default=1, help="Processes; -1: all cores.")
+seed_option = option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="N",
+    default=0,
+    help="Same seed, same result.",
+)
+jobs_option = option(
+    "--jobs",
+    type=int,
+    callback=_processes,
+    metavar="N",
+    default=1,
+    help="Processes; -1: all cores.",
+)
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON, not a table.")
 trust_option = option(
     "--trust",

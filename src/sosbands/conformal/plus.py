@@ -148,6 +148,8 @@ class SignedPlusCalibration(Calibration):
     'SignedPlusCalibration'
     """
 
+    asked_for = "quantile", "quantiles"
+
     def __init__(
         self, scores_by_fold: Sequence[ArrayLike], bands: Sequence[CalibratedBand]
     ) -> None:

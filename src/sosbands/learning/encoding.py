@@ -98,10 +98,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made, self.notices_ = learned_columns(table, y, folds)
         self.columns_ = [encoding for encoding, _ in made]
         if not self.sources_:
+            if not table:
+                raise ValueError("X has no column, at least one is needed: give inputs")
             names = [column.name for column in table]
             raise ValueError(
-                f"X has no column that can be used among {listed(names)}: text that differs in "
-                "nearly every row tells nothing about new rows"
+                f"X has no column that can be used among {listed(names)}: neither text that "
+                "differs in nearly every row nor a column without a value among the rows to learn "
+                "from tells anything about new rows"
             )
         return self, np.ascontiguousarray(np.column_stack([block for _, block in made]))
 

@@ -49,6 +49,21 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number >= 1 or None, got {value!r}")
 
 
+def check_whole(name: str, value: Any) -> None:
+    """A whole number; True and False are 1 and 0."""
+    if not isinstance(value, Integral | np.bool_):
+        raise ValueError(f"{name} must be a whole number, got {value!r}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """A number of processes as joblib takes it."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}: -1 uses all "
+            "processors"
+        )
+
+
 def check_lengthscale(name: str, value: Any, words: Sequence[str]) -> None:
     """A word, a positive number, or one for each input."""
     if isinstance(value, str):

@@ -108,7 +108,7 @@ def read_table(X: Any, *, empty: bool = True) -> list[Column]:
         try:
             column = read()
             if column.kind == "empty" and not empty:
-                raise ValueError("has no value")
+                raise ValueError("has no value in these rows")
             columns.append(column)
         except ValueError as fault:
             faults.append(f"column {quoted(name)} {fault}")

@@ -53,12 +53,14 @@ def inputs(X: ArrayLike, n: int | None = None) -> Array:
 
 
 def levels_of(level: ArrayLike, lower: Array | Mask) -> Array:
-    """One level for each set of intervals, shape () or (k,)."""
+    """One level for each set of intervals, or column of quantiles: shape () or (k,)."""
     p, shape = np.asarray(level, dtype=np.float64), lower.shape[1:]
-    if p.shape not in ((), shape) or not np.all((p > 0) & (p < 1)):
+    if not np.all((p > 0) & (p < 1)):
+        raise ValueError(f"level must be in (0, 1), got {level!r}: write 90 % as 0.9")
+    if p.shape not in ((), shape):
         raise ValueError(
-            f"level must be in (0, 1), one number or one per set of intervals, got {level!r}: "
-            "write 90 % as 0.9"
+            f"level must be one number, or one for each set of intervals or quantiles, "
+            f"{shape[0] if shape else 1}, got {p.size}: name those that were predicted"
         )
     return np.broadcast_to(p, shape)
 
@@ -79,8 +81,12 @@ def each(metric: Callable[..., float], *arrays: Array | Mask) -> float | Array:
 def mean_of(values: ArrayLike, weights: ArrayLike | None = None) -> float | Array:
     """The mean over the rows, a float if they hold one number each."""
     rows = np.asarray(values, dtype=np.float64)
-    w = None if weights is None else _checked_weights(weights, len(rows))
-    mean: Array = np.asarray(rows.mean(axis=0) if w is None else np.average(rows, 0, w))
+    if weights is None:
+        mean: Array = np.asarray(rows.mean(axis=0))
+    else:
+        w = _checked_weights(weights, len(rows))
+        # What has no weight may be infinite.
+        mean = np.asarray(np.average(rows[w > 0], 0, w[w > 0]))
     return float(mean) if mean.ndim == 0 else mean
 
 

@@ -122,7 +122,7 @@ def pit(cdf: ArrayLike, upper: ArrayLike | None = None, *, random_state: Seed = 
     """
     lower = np.asarray(cdf, dtype=np.float64)
     top = lower if upper is None else np.asarray(upper, dtype=np.float64)
-    if lower.ndim != 1 or top.shape != lower.shape:
+    if lower.ndim != 1 or not lower.size or top.shape != lower.shape:
         raise ValueError(
             f"cdf and upper must hold one number for each row, got shapes {lower.shape} and "
             f"{top.shape}: give F(y), or both bounds of it, as flat arrays"

@@ -1,6 +1,7 @@
 """The excess risk of the target coverage: how well a classifier tells which rows are missed."""
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -88,10 +89,15 @@ def ert(
     """
     covered = covered_rows(y, intervals)
     rows, p = inputs(X, len(covered)), levels_of(level, covered)
-    if loss not in _LOSSES:
+    if loss not in tuple(_LOSSES):
         raise ValueError(f"loss must be one of {', '.join(_LOSSES)}, got {loss!r}")
-    if not 2 <= n_folds <= len(rows):
-        raise ValueError(f"n_folds must be from 2 to the {len(rows)} rows, got {n_folds}")
+    if not isinstance(n_folds, Integral) or not 2 <= n_folds <= len(rows):
+        raise ValueError(f"n_folds must be from 2 to the {len(rows)} rows, got {n_folds!r}")
+    if classifier is not None and not hasattr(classifier, "predict_proba"):
+        raise ValueError(
+            f"classifier must have fit and predict_proba, got {classifier!r}: give a classifier "
+            "that predicts probabilities, or None for boosted trees"
+        )
     seed = int(np.random.default_rng(random_state).integers(2**31))
     made = _boosted(seed) if classifier is None else classifier
 
