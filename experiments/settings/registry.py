@@ -63,7 +63,7 @@ def setting(name: str, default: str, *variants: Sequence[Variant]) -> Setting:
 
 def without_base(name: str, setup: str = AUTO, sets: Sequence[str] = SETS) -> list[Variant]:
     """The average of regressors without one of them."""
-    changed = {"stacking._BASES": _Without(name)}
+    changed = {"stacking.BASES": _Without(name)}
     return constants(f"no {name}", changed, (setup,), sets)
 
 
@@ -99,11 +99,11 @@ _DECLARED = (
             ("kernel mean", "kernel mean of ranks", "boosted trees", "extra trees", "ridge"),
         ),
         without_base("ridge", "linear outputs", SEVERAL_INPUTS[:3]),
-        constants("extra trees of the outputs", {"stacking._BASES": _alone}, (AUTO,), TWO_SIDED),
-        constants("a Gaussian kernel of ranks", {"stacking._BASES": _smooth}, (AUTO,), LARGE),
-        constants("leaves of 1 row", {"stacking._LEAF_ROWS": 1}, (AUTO,)),
-        constants("leaves of 5 rows", {"stacking._LEAF_ROWS": 5}, (AUTO,)),
-        constants("boosting as it comes", {"stacking._MORE_TREES": {}}, (AUTO,)),
+        constants("extra trees of the outputs", {"stacking.BASES": _alone}, (AUTO,), TWO_SIDED),
+        constants("a Gaussian kernel of ranks", {"stacking.BASES": _smooth}, (AUTO,), LARGE),
+        constants("leaves of 1 row", {"base_regressors._LEAF_ROWS": 1}, (AUTO,)),
+        constants("leaves of 5 rows", {"base_regressors._LEAF_ROWS": 5}, (AUTO,)),
+        constants("boosting as it comes", {"base_regressors._MORE_TREES": {}}, (AUTO,)),
         constants("squared errors alone", {"stacking_weights._LARGE_ERROR": 1e6}, (AUTO,)),
     ),
     setting(

@@ -80,10 +80,10 @@ def test_a_variant_that_changes_nothing_is_refused():
 
 def test_a_constant_may_be_made_from_the_present_one():
     variant = SETTINGS["estimator"].variant("no ridge", "auto")
-    before = set(stacking._BASES)
+    before = set(stacking.BASES)
     with variant.changed_constants():
-        assert set(stacking._BASES) == before - {"ridge"}
-    assert "ridge" in stacking._BASES
+        assert set(stacking.BASES) == before - {"ridge"}
+    assert "ridge" in stacking.BASES
 
 
 def test_baselines_are_shared_and_measured_once():

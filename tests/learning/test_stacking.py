@@ -30,10 +30,10 @@ def quick(monkeypatch):
     def extra_trees(n, seed, names):
         return ExtraTreesRegressor(5, min_samples_leaf=2, random_state=seed)
 
-    bases = dict(stacking._BASES)
+    bases = dict(stacking.BASES)
     for name, make in (("boosted trees", boosting), ("extra trees", extra_trees)):
         bases[name] = replace(bases[name], make=make)
-    monkeypatch.setattr(stacking, "_BASES", bases)
+    monkeypatch.setattr(stacking, "BASES", bases)
     return bases
 
 
@@ -42,7 +42,7 @@ def quick(monkeypatch):
     [(499, 100, 31), (500, 600, 15), (6000, 600, 30), (20_000, 600, 63)],
 )
 def test_many_rows_have_more_and_smaller_trees_that_grow_with_their_number(rows, trees, leaves):
-    model = stacking._BASES["boosted trees"].make(rows, 0, None)
+    model = stacking.BASES["boosted trees"].make(rows, 0, None)
     assert (model.max_iter, model.max_leaf_nodes) == (trees, leaves)
 
 
@@ -147,7 +147,7 @@ def test_names_dates_and_missing_values_are_taken(quick):
 def test_a_regressor_for_which_there_are_too_many_rows_is_left_out(quick, monkeypatch, left_out):
     X, y = wave()
     fewer = {**quick, left_out: replace(quick[left_out], most_rows=59)}
-    monkeypatch.setattr(stacking, "_BASES", fewer)
+    monkeypatch.setattr(stacking, "BASES", fewer)
     mean = StackedMean(random_state=0).fit(X, y)
     assert list(mean.weights_) == [name for name in NAMES if name != left_out]
     assert_allclose(sum(mean.weights_.values()), 1)
@@ -221,7 +221,6 @@ def test_few_rows_have_none(quick):
     mean = StackedMean(random_state=0).fit(X, y)
     assert list(mean.weights_) == NAMES
     assert mean.ranks_ is None
-    del mean.ranks_, mean.centre_, mean.unit_  # as in files of earlier versions
     assert mean.predict(X).shape == (499,)
 
 

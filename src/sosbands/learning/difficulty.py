@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sosbands.learning.evenness import log_widths
+from sosbands.learning.evenness import log_widths, weighed
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.means import checked_prediction, cross_fitted
 from sosbands.learning.progress import SILENT, Progress
@@ -111,9 +111,7 @@ class SecondOpinion:
     def averaged(self, guess: Array, spread: Array) -> Array:
         """The weighted geometric mean of scale and guess; levels and sides keep their ratios."""
         ratio = self.units.undo(guess) - log_widths(spread)
-        factor = np.exp(self.weight * (ratio - self.excess))
-        averaged: Array = (spread.T * factor).T
-        return averaged
+        return weighed(spread, ratio - self.excess, self.weight)
 
 
 def _squared(roots: Array) -> Array:

@@ -42,9 +42,12 @@ class Evenness:
 
         Where there is no width there is none afterwards.
         """
-        factor = np.exp(self.weight * (self.typical - log_widths(spread)))
-        averaged: Array = (spread.T * factor).T
-        return averaged
+        return weighed(spread, self.typical - log_widths(spread), self.weight)
+
+
+def weighed(spread: Array, log_ratio: Array, weight: float) -> Array:
+    """Widths times ratio^weight of each row; levels and sides keep their own ratios."""
+    return np.asarray((spread.T * np.exp(weight * log_ratio)).T)
 
 
 def log_widths(spread: Array) -> Array:

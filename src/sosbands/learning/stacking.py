@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sosbands.core.threads import one_openmp_thread
+from sosbands.learning.base_regressors import BASES
 from sosbands.learning.encoding import Encoded, TableEncoder
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import cross_fitting_folds, fold_numbers, renumbered
@@ -28,104 +29,10 @@ from sosbands.learning.standardize import Affine, VaryingInputs
 from sosbands.learning.validation import labelled_rows, new_rows
 from sosbands.types import Array, Folds, Indices
 
-# A single row makes no leaf: few rows cannot tell yet whether trees that follow each of them follow
-# noise (mcycle .967 of the better single mean, 1.03 with one), and model files hold no outputs.
-_LEAF_ROWS = 2
-# With so many rows boosting takes more trees in smaller steps, each split of which sees some of the
-# columns. Beside 300 trees of 15 leaves in steps of .1, root mean square errors of the average fall
-# by 3 to 4 % ± 1 on concrete (seeds 0–5) with .3 and .5 of the columns, and rise by 2 and 0 % on
-# airfoil (seeds 0–2); .4 is between. On california (seed 0) they fall by 2 %, which is due to the
-# missing early stop alone. With fewer rows than 500 more trees err more, by 2 % on lidar.
-_MANY_ROWS = 500
-_MORE_TREES = {
-    **{"max_iter": 600, "learning_rate": 0.05, "max_features": 0.4, "l2_regularization": 1.0},
-    **{"min_samples_leaf": 10, "early_stopping": False},
-}
-# The least and the most leaves, and rows for each. On california 15 to 31 are best with 3000 rows,
-# 31 with 6000 and 63 with 12 000 (4 % below 15; 7 % on 10 400 rows of bike_uci): one split each.
-_LEAVES, _ROWS_PER_LEAF = (15, 63), 200
 # Digits of what trees see of kernel means: far more than these are worth.
 _GRID_BITS = 20
 # Extra trees see numbers of 32 bits.
 _LARGEST = float(np.finfo(np.float32).max)
-
-
-@dataclass(frozen=True)
-class _Base:
-    """One of the regressors.
-
-    Attributes
-    ----------
-    make : callable
-        (rows, seed, which codes are mere names) ↦ the regressor.
-    sees : {"codes", "numbers", "ranks"}
-        `TableEncoder.codes`, NaN among them, finite numbers, or their ranks.
-    least_rows, most_rows : float
-        It is left out if there are fewer, who cannot tell what it is worth, or more: it would take
-        longer than all others together.
-    least_around : float
-        From so many rows on it goes around the average of the kernel means: it sees that too, and
-        predicts what it leaves of the outputs.
-    """
-
-    make: Callable[[int, int, Any], Any]
-    sees: str
-    least_rows: float = 0
-    most_rows: float = np.inf
-    least_around: float = np.inf
-
-
-def _kernel(n: int, seed: int, names: Any) -> Any:
-    return KernelMean(random_state=seed)
-
-
-def _rough_kernel(n: int, seed: int, names: Any) -> Any:
-    return KernelMean(kernel="matern32", random_state=seed)
-
-
-def _boosting(n: int, seed: int, names: Any) -> Any:
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    least, most = _LEAVES
-    leaves = {"max_leaf_nodes": min(max(n // _ROWS_PER_LEAF, least), most)}
-    trees: dict[str, Any] = _MORE_TREES | leaves if n >= _MANY_ROWS else {}
-    return HistGradientBoostingRegressor(categorical_features=names, random_state=seed, **trees)
-
-
-def _extra_trees(n: int, seed: int, names: Any) -> Any:
-    from sklearn.ensemble import ExtraTreesRegressor
-
-    return ExtraTreesRegressor(100, min_samples_leaf=_LEAF_ROWS, random_state=seed)
-
-
-def _ridge(n: int, seed: int, names: Any) -> Any:
-    from sklearn.linear_model import RidgeCV
-
-    return RidgeCV(np.logspace(-3, 3, 7))
-
-
-# Ranks: root mean square errors of the average fall by 17 % ± 2 (airfoil, seeds 0–2), 2 %
-# (concrete, seeds 0–3) and .4 % (california, seed 0). With fewer rows than 500 intervals at .9
-# scored worse: yacht by 13 % ± 9, mcycle by 5 % ± 4, seeds 0–7. Functions of ranks are rough: with
-# Matérn's kernel instead of the Gaussian one, 50 and 90 % intervals score .992 and .983 (concrete,
-# seeds 0–7), .918 and .940 (airfoil, seeds 0–3). A Gaussian one beside it changes no error by more
-# than 1 %, and takes a fifth of the time.
-# Extra trees by themselves have hardly any weight on these sets. Around the kernel means, which
-# know what they predict without a row, they have .24 to .68, for about the same time, and root mean
-# square errors of the average fall by 1.4 % ± .5 (concrete), 3.5 % ± .7 (airfoil), .9 % ± .3 and
-# .8 % ± .5 (1500 rows of california and bike_uci; all seeds 0–3), and by .9 % ± .2 and 4.3 % ± .9
-# (5700 rows; seeds 0 and 1). With fewer rows than 500 nothing is gained: yacht 1.7 % ± 1.9 worse,
-# seeds 0–5.
-# Kernel means come first, as others go around them.
-_BASES = {
-    "kernel mean": _Base(_kernel, sees="numbers", most_rows=50_000),
-    "kernel mean of ranks": _Base(
-        _rough_kernel, sees="ranks", least_rows=_MANY_ROWS, most_rows=20_000
-    ),
-    "boosted trees": _Base(_boosting, sees="codes"),
-    "extra trees": _Base(_extra_trees, sees="codes", most_rows=20_000, least_around=_MANY_ROWS),
-    "ridge": _Base(_ridge, sees="numbers"),
-}
 # Codes that boosting takes for names: so many are bins of a column.
 _MOST_NAMES = 255
 
@@ -242,14 +149,14 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names = self.encoder_.categorical_ & (np.nanmax(T, axis=0, initial=0) < _MOST_NAMES)
         models = {
             name: base.make(n, seed, names)
-            for name, base in _BASES.items()
+            for name, base in BASES.items()
             if base.least_rows <= n <= base.most_rows
         }
         P, fitted, centre = rows.cross_fitted(models, self.n_jobs, progress)
         shares = rows.shares(P)
         self.weights_ = dict(zip(models, shares.tolist(), strict=True))
         positive = {name for name, weight in self.weights_.items() if weight > 0}
-        around = any(_BASES[name].least_around <= n for name in positive)
+        around = any(BASES[name].least_around <= n for name in positive)
         self.centre_ = {name: s for name, s in centre.items() if s > 0} if around else {}
         self.estimators_ = {
             name: fitted[name] for name in models if name in positive or name in self.centre_
@@ -268,17 +175,15 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self._ranked:
             ranks: Any = self.ranks_
             seen["ranks"] = ranks(Z)
-        # Neither is in files of earlier versions, whose regressors predict in the units of y.
-        shares, unit = getattr(self, "centre_", {}), getattr(self, "unit_", 1.0)
         for name, model in self.estimators_.items():
-            base = _BASES[name]
-            if shares and base.least_around < np.inf:
+            base = BASES[name]
+            if self.centre_ and base.least_around < np.inf:
                 prediction = centre + model.predict(_beside(seen[base.sees], centre))
             else:
                 prediction = model.predict(seen[base.sees])
-            centre += shares.get(name, 0.0) * prediction
+            centre += self.centre_.get(name, 0.0) * prediction
             total += self.weights_[name] * prediction
-        return unit * total
+        return self.unit_ * total
 
     def _codes(self, X: Any) -> Array:
         """What trees see of the columns of X."""
@@ -286,7 +191,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _ranked(self) -> bool:
-        return any(_BASES[name].sees == "ranks" for name in self.estimators_)
+        return any(BASES[name].sees == "ranks" for name in self.estimators_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -359,7 +264,7 @@ class _Rows:
 
         By all other rows, then by those that each fold trains with.
         """
-        seen = self.seen[_BASES[name].sees]
+        seen = self.seen[BASES[name].sees]
         with one_openmp_thread():  # this may be another thread or process than that of the fit
             fitted = self.told.fit(model, seen, self.y)
             parts = fitted.without_folds(seen, self.y, self.folds, self.told.weights)
@@ -369,7 +274,7 @@ class _Rows:
         self, name: str, model: Any, k: int, centre: Array | None
     ) -> tuple[Any, Array | None]:
         """A model of all rows, if k is 0, or what one without fold k predicts for it."""
-        base = _BASES[name]
+        base = BASES[name]
         seen, y, start = self.seen[base.sees], self.y, np.zeros(len(self.y))
         if centre is not None and base.least_around <= len(y):
             seen, start = _beside(seen, _on_grid(centre)), centre
