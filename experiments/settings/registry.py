@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
 from experiments.settings.setup import LARGE, ONE_INPUT, SETS, SEVERAL_INPUTS, Setting, Variant
 from sosbands import KernelMean
@@ -30,6 +30,7 @@ FEW = ("mcycle", "lidar", "yacht")
 TREES = HistGradientBoostingRegressor(
     max_iter=80, learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=30, early_stopping=False
 )
+EXTRA_TREES = ExtraTreesRegressor(60, min_samples_leaf=5, random_state=0)
 
 
 def band(
@@ -169,18 +170,22 @@ _DECLARED = (
         "`difficulty`",
         band("none, the paper's", (MODEL, AUTO), difficulty=None),
         band("trees", (KERNEL,), cost=1.5, difficulty=TREES),
+        band("boosted trees without extra trees", (MODEL, AUTO), LARGE, difficulty=TREES),
+        band("extra trees without boosted trees", (MODEL, AUTO), LARGE, difficulty=EXTRA_TREES),
         constants(
             "a guess that always counts half", {"search.GUESS_WEIGHTS": (0.5,)}, (MODEL, AUTO)
         ),
         constants("a guess that counts up to one", {"search.GUESS_WEIGHTS": (0.0, 0.5, 1.0)}),
         constants("neighbours, however many rows", {"plan._TREE_ROWS": MANY}, sets=LARGE),
         constants(
-            "small trees, however many rows",
+            "small and extra trees, however many rows",
             {"plan._LARGER_TREE_ROWS": MANY},
             ("all rows",),
             LARGEST,
         ),
-        constants("larger trees from 500 rows on", {"plan._LARGER_TREE_ROWS": 500}, sets=LARGE),
+        constants(
+            "larger trees alone from 500 rows on", {"plan._LARGER_TREE_ROWS": 500}, sets=LARGE
+        ),
         constants("trees from 100 rows on", {"plan._TREE_ROWS": 100}, sets=NEIGHBOURS),
         constants("7 neighbours", {"plan._NEIGHBOURS": 7}, sets=NEIGHBOURS),
         constants("30 neighbours", {"plan._NEIGHBOURS": 30}, sets=NEIGHBOURS),
