@@ -34,7 +34,7 @@ class BoundedFamily:
     >>> from sosbands.conformal import BoundedFamily, IntervalFamily
     >>> inner = IntervalFamily.around(np.array([1.0, 5.0]), np.array([1.0, 1.0]))
     >>> family = BoundedFamily(inner, 0.0, np.inf)
-    >>> family.intervals(np.array([2.0, np.inf]))[0].tolist()
+    >>> family.intervals(np.array([2.0, np.inf]))[0].round(6).tolist()
     [[0.0, -inf], [3.0, inf]]
     >>> family.scores(np.array([3.0, -1.0])).tolist()
     [2.0, inf]

@@ -32,7 +32,7 @@ class IntervalFamily:
     >>> family = IntervalFamily.around(np.array([10.0, 20.0]), np.array([1.0, 3.0]))
     >>> family.scores(np.array([12.0, 17.0])).tolist()
     [2.0, 1.0]
-    >>> family.intervals(np.array([2.0]))[:, :, 0].tolist()
+    >>> family.intervals(np.array([2.0]))[:, :, 0].round(6).tolist()
     [[8.0, 12.0], [14.0, 26.0]]
     """
 
