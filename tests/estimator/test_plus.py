@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, PredefinedSplit
+from sklearn.tree import DecisionTreeRegressor
 
 from sosbands import BandRegressor
 from sosbands.learning import learner
@@ -111,3 +112,31 @@ def test_quantiles_that_too_few_rows_calibrate_are_told_as_quantiles():
     model = band(calibration="cv+", cv=3).fit(*wave(60))
     with pytest.warns(UserWarning, match="a quantile of 0.001 needs .* quantiles without them"):
         assert model.predict_quantiles([[0.0]], 0.001) == -np.inf
+
+
+class CountedTree(DecisionTreeRegressor):
+    """Counts its fits, and keeps the rows of each."""
+
+    fits: list[int] = []  # noqa: RUF012
+
+    def fit(self, X, y, **settings):
+        self.fits.append(len(y))
+        return super().fit(X, y, **settings)
+
+
+def test_the_band_of_all_rows_takes_the_guesses_of_those_without_a_fold():
+    X, y = wave(60)
+    guess = CountedTree(max_depth=2, random_state=0)
+    CountedTree.fits.clear()
+    model = band(LinearRegression(), calibration="cv+", cv=KFold(3), difficulty=guess).fit(X, y)
+    # Each band without a fold: one of its 40 rows, and one without each of its two folds of 20.
+    assert sorted(CountedTree.fits) == [20] * 6 + [40] * 3 + [60]
+    sizes = np.concatenate(
+        [
+            part.guessed_sizes(X[test])
+            for part, (_, test) in zip(model.calibration_.bands, KFold(3).split(X), strict=True)
+        ]
+    )
+    difficulty = model.band_.scale_inputs.difficulty
+    known = np.log(sizes / model.band_.residual_size)
+    assert_allclose(difficulty.limits, difficulty.units([known.min(), known.max()]))

@@ -46,10 +46,14 @@ class Difficulty:
         *,
         folds: Folds,
         weights: Array | None = None,
+        guesses: Array | None = None,
         n_jobs: int | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Difficulty, Array]:
-        """The guess, and its values at the training rows by models that did not see them."""
+        """The guess, and its values at the training rows by models that did not see them.
+
+        What others guessed there, who did not see them either, may be known.
+        """
         # Rows are in an order of their own, so that this orders the columns by what they hold.
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
         roots: Array = np.sqrt(sizes)
@@ -58,13 +62,13 @@ class Difficulty:
             model,
             Z,
             roots,
-            folds=folds,
+            folds=folds if guesses is None else [],
             n_jobs=n_jobs,
             told=FitParameters.of_weights(weights),
             progress=progress,
             phase="difficulty",
         )
-        held_out = _squared(held_out)
+        held_out = _squared(held_out) if guesses is None else guesses
         known = np.isfinite(held_out)
         guesses = held_out[known]
         typical = float(np.median(guesses)), float(np.mean(guesses))

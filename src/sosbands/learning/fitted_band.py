@@ -132,6 +132,16 @@ class FittedBand:
             family = NestedFamily.of(centre, spread, power=self.shift_power, typical=typical)
         return family if self.limits is None else self.limits.bounded(family)
 
+    def guessed_sizes(self, X: Any) -> Array | None:
+        """The first guess of |y − m| at the rows of X, in the units of y, if there is one."""
+        with few_threads(X.shape[0]):
+            encoded = self.encoding.encoded(X)
+            seen = self.scale_inputs(encoded, self._centre(X, encoded)[1])
+        difficulty = self.scale_inputs.difficulty
+        if difficulty is None or seen.guess is None:
+            return None
+        return self.residual_size * np.exp(difficulty.units.undo(seen.guess))
+
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""
         return self._distance(self.encoding.encoded(X))
@@ -153,9 +163,7 @@ class FittedBand:
             mean = centre = self._joint_mean(seen.Z)
             spread = self.functions.spread(seen.Z)
         else:
-            mean = centre = self.mean_model(X, encoded.B)
-            if self.blend is not None:
-                centre = self.blend(mean, self.inputs(encoded.B))
+            mean, centre = self._centre(X, encoded)
             seen = self.scale_inputs(encoded, centre)
             moved, spread = self.functions.centre_and_spread(seen.Z)
             if moved is not None:
@@ -168,6 +176,11 @@ class FittedBand:
         if not self.caution:
             return mean, centre, spread
         return mean, centre, wider(spread, self._distance(encoded), self.caution)
+
+    def _centre(self, X: Any, encoded: Encoded) -> tuple[Array, Array]:
+        """The mean, and what the bands go around before they have a centre of their own."""
+        mean = self.mean_model(X, encoded.B)
+        return mean, mean if self.blend is None else self.blend(mean, self.inputs(encoded.B))
 
     def _seen(self, X: Any, encoded: Encoded) -> Seen:
         """What a joint scale sees: the preliminary prediction, too, if it counts."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
@@ -88,7 +89,7 @@ def learn_by_folds(
 
     Nothing that a band without a fold knows comes from that fold: its own folds are the others, by
     which regressors are fitted once for several bands. The band of all rows comes last, takes over
-    what the others chose, and gives nothing back: intervals are made of theirs.
+    what the others chose and guessed, and gives nothing back: intervals are made of theirs.
     """
     n, folds = len(y), list(learner.folds(X, y, groups))
     check_partition(folds, n)
@@ -107,12 +108,28 @@ def learn_by_folds(
         parts.append(part)
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
     consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
+    if whole is not None:
+        whole = replace(whole, sizes=_guessed_sizes(parts, X, folds))
     mean = consensus.estimator(learner.estimator)
     informed = replace(learner.part(), estimator=mean)
     learned = _learned(informed, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
     calibration = kind.of_folds(held_out)
     certificates = [part.solution.certificate for part in (learned, *parts)]
     return Fitted(learned, calibration, n, certificates)
+
+
+def _guessed_sizes(parts: Sequence[Learned], X: Any, folds: Folds) -> Array | None:
+    """What the band without its fold guesses of |y − m| at each row, if all bands guess."""
+    found = [
+        part.band.guessed_sizes(_safe_indexing(X, test))
+        for part, (_, test) in zip(parts, folds, strict=True)
+    ]
+    sizes = np.empty(sum(len(test) for _, test in folds))
+    for guessed, (_, test) in zip(found, folds, strict=True):
+        if guessed is None:
+            return None
+        sizes[test] = guessed
+    return sizes
 
 
 def _learned(

@@ -296,6 +296,7 @@ class BandLearner:
         standardize = bool(self.band.standardize)
         inputs = rows.inputs if standardize else VaryingInputs.of(B, active=False)
         usual = residuals[leftover.inliers]
+        sizes = rows.mean.sizes
         sees, seen = ScaleInputs.learn(
             rows.seen,
             rows.mean.predictions,
@@ -304,6 +305,7 @@ class BandLearner:
             folds=rows.folds,
             rules=rules,
             row_weights=rows.weights,
+            guesses=None if sizes is None else sizes / leftover.size,
             **self._work,
         )
         scale_rows = ScaleRows(

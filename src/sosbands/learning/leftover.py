@@ -39,6 +39,11 @@ class Leftover:
         return cls(residuals / unit, inliers, outputs, unit)
 
     @property
+    def size(self) -> float:
+        """The unit of the residuals, in the units of y."""
+        return self.unit * float(self.outputs.scale)
+
+    @property
     def n_outliers(self) -> int:
         """Rows with a residual that does not count."""
         return int(np.isfinite(self.residuals).sum() - self.inliers.sum())

@@ -56,15 +56,19 @@ class OutOfSample:
         Of every row by a model that did not see it; NaN where there is none.
     process : GaussianProcess or None
         The Gaussian process behind it, if there is one.
+    sizes : array of shape (n,) or None
+        A first guess of |y − m| at every row, by bands that did not see it, if there are some.
     """
 
     mean: Mean
     predictions: Array
     process: GaussianProcess | None = None
+    sizes: Array | None = None
 
     def take(self, rows: Indices) -> OutOfSample:
-        """The same mean, with the predictions of some of the rows."""
-        return replace(self, predictions=self.predictions[rows])
+        """The same mean, with what is known of some of the rows."""
+        sizes = None if self.sizes is None else self.sizes[rows]
+        return replace(self, predictions=self.predictions[rows], sizes=sizes)
 
 
 def mean_named(estimator: Any) -> Any:

@@ -114,11 +114,12 @@ class ScaleInputs:
         rules: Rules,
         n_jobs: int | None,
         row_weights: Array | None = None,
+        guesses: Array | None = None,
         progress: Progress = SILENT,
     ) -> tuple[ScaleInputs, Seen]:
         """From out-of-fold predictions and residuals (NaN where there is none), and what it sees.
 
-        The guesses at the training rows are out of fold.
+        The guesses at the training rows are out of fold, too, and may be known.
         """
         known = np.isfinite(residuals)
         units = Affine.of(predictions[known]) if rules.prediction_weight > 0 else None
@@ -135,6 +136,7 @@ class ScaleInputs:
             np.abs(residuals),
             folds=folds,
             weights=row_weights,
+            guesses=guesses,
             n_jobs=n_jobs,
             progress=progress,
         )
