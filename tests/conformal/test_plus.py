@@ -8,7 +8,7 @@ from sosbands.conformal import IntervalFamily, PlusCalibration, guarantee, order
 
 INF = np.inf
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-ROUNDING = {"rtol": 1e-9, "atol": 1e-8}  # by which ends are moved outwards
+ROUNDING = {"rtol": 1e-8, "atol": 1e-7}  # by which ends are moved outwards
 
 
 def slow_plus(folds, families, levels, centre):
@@ -37,7 +37,7 @@ def test_plus_intervals_by_hand():
     ]
     # Upper ends 1, 3, 11; lower ends −3, −1, 9.
     intervals = PlusCalibration(folds).intervals(families, (0.25, 0.5, 0.75, 0.8), np.array([5.0]))
-    assert_allclose(intervals, [[[5, -1, -3, -INF], [5, 5, 11, INF]]], rtol=1e-9)
+    assert_allclose(intervals, [[[5, -1, -3, -INF], [5, 5, 11, INF]]], rtol=1e-8)
     assert PlusCalibration(folds).shortage((0.75,)) is None
     assert PlusCalibration(folds).shortage((0.8,)) == 4
 

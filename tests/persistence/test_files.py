@@ -589,5 +589,6 @@ def test_files_of_version_2_stay_readable(name):
     np.testing.assert_allclose(model.predict_scale(rows), told["scale"], **near)
     np.testing.assert_allclose(model.extrapolation(rows), told["extrapolation"], **near)
     intervals = model.predict_interval(rows, told["levels"])
-    np.testing.assert_allclose(intervals, told["intervals"], **near)
+    # Written when ends were not yet moved outwards.
+    np.testing.assert_allclose(intervals, told["intervals"], rtol=1e-7, atol=1e-7)
     assert describe(FIXTURE / f"{name}.skops")["metadata"] == {"note": "kept for ever"}

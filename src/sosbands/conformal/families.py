@@ -13,7 +13,7 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 # Ends are moved outwards by this fraction of the width. A row that is predicted alone, in a table
 # or on another processor gets numbers that differ by far less, and outputs in round numbers that
 # are meant to be on an end must not drop out by that.
-OUTWARD = 1e-10
+OUTWARD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
