@@ -50,7 +50,7 @@ def test_finite_intervals_stay_within_the_limits_and_the_last_is_the_whole_line(
 @pytest.mark.parametrize("kind", [0, 1])
 def test_outputs_beyond_a_limit_score_infinity_unless_rounding_puts_them_there(kind: int) -> None:
     inner = families(1)[kind]
-    family = BoundedFamily(inner, 0.0, np.inf, slack=1e-9)
+    family = BoundedFamily(inner, 0.0, np.inf, tolerance=1e-9)
     beyond, near = np.full(ROWS, -0.1), np.full(ROWS, -1e-12)
     assert np.all(np.isposinf(family.scores(beyond)))
     assert np.all(np.isneginf(family.signed_scores(beyond)))

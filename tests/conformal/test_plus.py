@@ -8,7 +8,7 @@ from sosbands.conformal import IntervalFamily, PlusCalibration, guarantee, order
 
 INF = np.inf
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-ROUNDING = {"rtol": 1e-8, "atol": 1e-7}  # by which ends are moved outwards
+ROUNDING = {"rtol": 1e-13, "atol": 1e-13}
 
 
 def slow_plus(folds, families, levels, centre):
@@ -18,8 +18,11 @@ def slow_plus(folds, families, levels, centre):
         for scores, band in zip(folds, families, strict=True):
             for s in scores:
                 step = INF if s == INF else s * band.width[i]
-                high.append(band.upper[i] + step)
-                low.append(step - band.lower[i])
+                size = max(abs(band.lower[i]), abs(band.upper[i]))
+                finite = 0.0 if s == INF else abs(step)
+                outward = 16 * np.finfo(float).eps * size + 1e-9 * (band.width[i] + finite)
+                high.append(band.upper[i] + (step + outward))
+                low.append(step + outward - band.lower[i])
         low.sort()
         high.sort()
         for j, level in enumerate(levels):

@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sosbands import BandRegressor
 from sosbands.learning import learner
+from sosbands.learning.difficulty import Difficulty
 from tests.estimator.models import band, fitted, ranked, wave
 
 
@@ -140,3 +141,19 @@ def test_the_band_of_all_rows_takes_the_guesses_of_those_without_a_fold():
     difficulty = model.band_.scale_inputs.difficulty
     known = np.log(sizes / model.band_.residual_size)
     assert_allclose(difficulty.limits, difficulty.units([known.min(), known.max()]))
+
+
+@pytest.mark.parametrize(("n", "known"), [(560, False), (700, True), (2300, False)])
+def test_guesses_of_another_kind_of_model_are_not_taken_over(n, known, monkeypatch):
+    """With fewer rows others guess, also in the bands without a fold if n is near a threshold."""
+    calls = []
+    learn = Difficulty.learn.__func__
+
+    def counted(cls, *args, guesses=None, **settings):
+        calls.append(guesses is not None)
+        return learn(cls, *args, guesses=guesses, **settings)
+
+    monkeypatch.setattr(Difficulty, "learn", classmethod(counted))
+    X, y = wave(n)
+    band(LinearRegression(), calibration="cv+", cv=5).fit(X, y)
+    assert calls == [False] * 5 + [known]

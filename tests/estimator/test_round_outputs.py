@@ -5,6 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sosbands import BandRegressor
+from sosbands.conformal.ranks import quantile_rank
 
 LEVELS = np.arange(2, 19) / 20
 
@@ -35,6 +36,25 @@ def test_a_row_has_the_same_outputs_inside_whether_it_comes_alone_or_not(estimat
     shares = np.concatenate([model.predict_cdf(row, [v]) for row, v in zip(alone, y, strict=True)])
     assert np.array_equal(model.predict_cdf(X, y), shares)
     assert np.array_equal(model.predict_cdf(X, y + 1e-9), shares)
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionTreeRegressor(random_state=0)])
+@pytest.mark.parametrize("calibration", ["split", "cv+"])
+def test_a_quantile_has_as_many_rows_below_whether_it_comes_alone_or_not(estimator, calibration):
+    """And none decides by rounding whether it counts."""
+    model = BandRegressor(estimator, calibration=calibration, random_state=0)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (150, 2))
+    model.fit(X, X[:, 0] + (1.5 + X[:, 1]) * rng.standard_normal(150))
+    X = rng.uniform(-1, 1, (60, 2))
+    size = model.calibration_.distribution.size
+    for p in (0.1, 0.3, 0.5, 0.9):
+        q = model.predict_quantiles(X, p)
+        counts = model.predict_cdf(X, q) * size
+        alone = [model.predict_cdf(X[[i]], q[[i]])[0] * size for i in range(len(X))]
+        assert np.array_equal(counts, alone)
+        if calibration == "split":
+            assert np.allclose(counts, quantile_rank(p, size))
 
 
 def test_outputs_that_tie_with_the_calibrated_score_are_covered():

@@ -124,3 +124,12 @@ def test_neighbours_are_not_more_than_the_rows_of_a_fold():
     fixed = {"lengthscale": 1.0, "width_weight": 10.0, "calibration": None, "cv": GroupKFold(2)}
     model = regressor(LinearRegression(), **fixed).fit(X, y, groups=groups)
     assert model.band_.scale_inputs.difficulty.model.n_neighbors == 9
+
+
+@pytest.mark.parametrize("size", [1e39, 1e300])
+def test_numbers_beyond_32_bits_are_the_largest_to_trees(size):
+    X, y = noisy(720)
+    X[3, 1] = size
+    model = regressor(LinearRegression(), lengthscale=1.0, width_weight=10.0, random_state=0)
+    C = model.fit(X, y).predict_interval(np.array([[0.0, 0.5, 0.0], [0.0, -size, 0.0]]))
+    assert np.all(np.isfinite(C))

@@ -577,7 +577,7 @@ def test_the_page_on_files_lists_every_estimator():
 
 
 @pytest.mark.parametrize("name", ["version-1", "version-1-boosting"])
-def test_files_of_version_2_stay_readable(name):
+def test_files_of_version_1_stay_readable(name):
     told = json.loads((FIXTURE / f"{name}.json").read_text())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)

@@ -730,7 +730,7 @@ def test_changed_files_do_no_harm(tmp_path):
     assert "crash 0, hang 0, wrong 0" in done.stdout
 
 
-def test_the_fixture_of_version_2_is_small():
+def test_the_fixture_of_version_1_is_small():
     for path in (Path(__file__).parent / "data").glob("*.skops"):
         assert path.stat().st_size < 150_000
 

@@ -620,3 +620,6 @@ def test_shares_of_the_distribution_are_equal_where_it_is_right():
         CoverageDisplay.from_pit(values, n_bins=0)
     with pytest.raises(ValueError, match="groups are of no use here"):
         CoverageDisplay.from_estimator(model, X, y, kind="pit", groups=np.zeros(len(y)))
+    model = BandRegressor(None, calibration=None, random_state=0).fit(X[:50], y[:50])
+    with pytest.raises(NotFittedError, match="needs calibration rows"):
+        CoverageDisplay.from_estimator(model, X, y, kind="pit")

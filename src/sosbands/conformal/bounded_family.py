@@ -25,7 +25,7 @@ class BoundedFamily:
     inner : IntervalFamily or NestedFamily
     low, high : float
         The limits, −∞ and ∞ where there is none.
-    slack : float
+    tolerance : float
         Outputs beyond a limit by no more than this are meant to be on it.
 
     Examples
@@ -43,10 +43,10 @@ class BoundedFamily:
     inner: IntervalFamily | NestedFamily
     low: float
     high: float
-    slack: float = 0.0
+    tolerance: float = 0.0
 
     def __getitem__(self, rows: slice) -> Self:
-        return type(self)(self.inner[rows], self.low, self.high, self.slack)
+        return type(self)(self.inner[rows], self.low, self.high, self.tolerance)
 
     @property
     def centre(self) -> Array:
@@ -65,11 +65,13 @@ class BoundedFamily:
 
     def signed_scores(self, y: Array) -> Array:
         """The scores with the sign of y − centre, infinite beyond the limits."""
-        return self._infinite_beyond(y, self.inner.signed_scores(self._clipped(y)))
+        beyond = self._beyond(y)
+        signed = self.inner.signed_scores(self._clipped(y))
+        return np.where(beyond == 0, signed, np.copysign(np.inf, beyond))
 
-    def raised_scores(self, y: Array) -> Array:
-        """The signed scores of y and of what is meant to be y: outputs a little larger."""
-        return self._infinite_beyond(y, self.inner.raised_scores(self._clipped(y)))
+    def raised(self, y: Array) -> Array:
+        """Outputs above all that are meant to be y; none is beyond a limit because of that."""
+        return np.where(self._beyond(y) == 0, self._clipped(self.inner.raised(y)), y)
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q of shape (k,) or (n, k), shape (n, 2, k)."""
@@ -91,10 +93,6 @@ class BoundedFamily:
         """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
         return self._finite_clipped(self.inner.away_from_median(levels, points))
 
-    def _infinite_beyond(self, y: Array, signed: Array) -> Array:
-        beyond = self._beyond(y)
-        return np.where(beyond == 0, signed, np.copysign(np.inf, beyond))
-
     def _clipped(self, values: Array) -> Array:
         return np.clip(values, self.low, self.high)
 
@@ -103,5 +101,5 @@ class BoundedFamily:
 
     def _beyond(self, y: Array) -> Array:
         """−1 below, 1 above and 0 within the limits, but for rounding."""
-        above = (y > self.high + self.slack).astype(np.float64)
-        return above - (y < self.low - self.slack)
+        above = (y > self.high + self.tolerance).astype(np.float64)
+        return above - (y < self.low - self.tolerance)

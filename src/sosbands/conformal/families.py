@@ -78,9 +78,10 @@ class IntervalFamily:
             )
         return np.where(y < self.lower, -1.0, 1.0) * self.scores(y)
 
-    def raised_scores(self, y: Array) -> Array:
-        """The signed scores of y and of what is meant to be y: outputs a little larger."""
-        return self.signed_scores(y + self.slack(y - self.lower))
+    def raised(self, y: Array) -> Array:
+        """Outputs above all that are meant to be y, quantiles that are moved away among them."""
+        with np.errstate(over="ignore"):
+            return np.asarray(y + 2 * self.slack(np.abs(y - self.lower)))
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q of shape (k,) or (n, k), shape (n, 2, k).
@@ -112,7 +113,7 @@ class IntervalFamily:
         They are moved away from the median, as ends are outwards. An infinite q on the other side
         of it says that outputs are beyond the mean where there is no width: it gives the mean.
         """
-        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
+        away = from_median(levels)
         mean, width = self.lower[:, None], self.width[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             step = np.where(np.isinf(q), q, q * width)
@@ -121,8 +122,7 @@ class IntervalFamily:
 
     def away_from_median(self, levels: Sequence[float], points: Array) -> Array:
         """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
-        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
-        return points + away * self.slack(points - self.lower[:, None])
+        return points + from_median(levels) * self.slack(points - self.lower[:, None])
 
     def slack(self, step: Array | float) -> Array:
         """How far off an output may be that is meant to be on an end, so far from the bounds.
@@ -134,6 +134,11 @@ class IntervalFamily:
             size, width = size[:, None], width[:, None]
         finite = np.where(np.isinf(step), 0.0, np.abs(step))
         return np.asarray(ROUNDING * size + OUTWARD * (width + finite))
+
+
+def from_median(levels: Sequence[float]) -> Array:
+    """The direction of quantiles: −1 below one half, 1 above."""
+    return np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
 
 
 def _ratio(numerator: Array, width: Array, at_zero: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from sosbands.conformal.families import OUTWARD, ROUNDING
+from sosbands.conformal.families import OUTWARD, ROUNDING, from_median
 from sosbands.types import Array, Indices
 
 # The least width that a step may be in proportion to, in units of typical ones.
@@ -84,9 +84,10 @@ class NestedFamily:
         """The score with the sign of y − centre."""
         return np.where(y < self.centre, -1.0, 1.0) * self.scores(y)
 
-    def raised_scores(self, y: Array) -> Array:
-        """The signed scores of y and of what is meant to be y: outputs a little larger."""
-        return self.signed_scores(y + self.slack(np.abs(y - self.centre)))
+    def raised(self, y: Array) -> Array:
+        """Outputs above all that are meant to be y, quantiles that are moved away among them."""
+        with np.errstate(over="ignore"):
+            return np.asarray(y + 2 * self.slack(np.abs(y - self.centre)))
 
     def intervals(self, q: Array) -> Array:
         """The intervals for q ≥ 0 of shape (k,) or (n, k), shape (n, 2, k)."""
@@ -112,8 +113,8 @@ class NestedFamily:
 
     def away_from_median(self, levels: Sequence[float], points: Array) -> Array:
         """Outputs of shape (n, k) at quantiles, moved as ends are outwards."""
-        away = np.where(np.asarray(levels) < 0.5, -1.0, 1.0)
-        return points + away * self.slack(np.abs(points - self.centre[:, None]))
+        distance = np.abs(points - self.centre[:, None])
+        return points + from_median(levels) * self.slack(distance)
 
     def slack(self, distance: Array) -> Array:
         """How far off an output may be that is meant to be on an end, so far from the centre.

@@ -182,7 +182,8 @@ class SignedPlusCalibration(Calibration):
     def counts_at(self, rows: BandRows, y: Array) -> Indices:
         """How many calibration rows score at most what y does by the band of their fold."""
         parts = zip(self.scores_by_fold, self._families(rows), strict=True)
-        counts = [np.searchsorted(s, part.raised_scores(y), side="right") for s, part in parts]
+        y = rows.family.raised(y)
+        counts = [np.searchsorted(s, part.signed_scores(y), side="right") for s, part in parts]
         return np.asarray(np.sum(counts, axis=0))
 
     def drawn_at(self, rows: BandRows, shares: Array) -> Array:

@@ -56,7 +56,8 @@ class SignedCalibration(Calibration):
 
     def counts_at(self, rows: BandRows, y: Array) -> Indices:
         """How many calibration rows have a score of at most that of y."""
-        return np.searchsorted(self.scores, rows.family.raised_scores(y), side="right")
+        raised = rows.family.signed_scores(rows.family.raised(y))
+        return np.searchsorted(self.scores, raised, side="right")
 
     def drawn_at(self, rows: BandRows, shares: Array) -> Array:
         """Outputs with the scores of calibration rows, drawn by uniform numbers, shape (n, k)."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from sosbands.learning.kernel_mean import KernelMean
 
+# The largest number that extra trees take: they see 32 bits.
+LARGEST = float(np.finfo(np.float32).max)
 # A single row makes no leaf: few rows cannot tell yet whether trees that follow each of them follow
 # noise (mcycle .967 of the better single mean, 1.03 with one), and model files hold no outputs.
 _LEAF_ROWS = 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sosbands.learning.base_regressors import LARGEST
 from sosbands.learning.evenness import log_widths, weighed
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.means import checked_prediction, cross_fitted
@@ -56,8 +57,8 @@ class Difficulty:
         """
         # Rows are in an order of their own, so that this orders the columns by what they hold.
         columns = np.argsort(np.arange(len(Z)) @ Z, kind="stable")
-        roots: Array = np.sqrt(sizes)
-        Z, roots = np.round(Z[:, columns], _DIGITS), np.round(roots, _DIGITS)
+        roots = np.asarray(np.round(np.sqrt(sizes), _DIGITS), dtype=np.float64)
+        Z = _for_trees(Z[:, columns])
         fitted, held_out = cross_fitted(
             model,
             Z,
@@ -81,7 +82,7 @@ class Difficulty:
 
     def __call__(self, Z: Array) -> Array:
         """The guess at new rows, within the range it had at the training rows."""
-        roots = checked_prediction(self.model, np.round(Z[:, self.columns], _DIGITS))
+        roots = checked_prediction(self.model, _for_trees(Z[:, self.columns]))
         logs = np.log(np.maximum(_squared(roots), self.least))
         return np.clip(self.units(logs), *self.limits)
 
@@ -116,6 +117,11 @@ class SecondOpinion:
         """The weighted geometric mean of scale and guess; levels and sides keep their ratios."""
         ratio = self.units.undo(guess) - log_widths(spread)
         return weighed(spread, ratio - self.excess, self.weight)
+
+
+def _for_trees(Z: Array) -> Array:
+    """Rounded numbers, none of them beyond 32 bits."""
+    return np.clip(np.round(Z, _DIGITS), -LARGEST, LARGEST)
 
 
 def _squared(roots: Array) -> Array:

@@ -134,13 +134,13 @@ class FittedBand:
 
     def guessed_sizes(self, X: Any) -> Array | None:
         """The first guess of |y − m| at the rows of X, in the units of y, if there is one."""
+        difficulty = self.scale_inputs.difficulty
+        if difficulty is None:
+            return None
         with few_threads(X.shape[0]):
             encoded = self.encoding.encoded(X)
-            seen = self.scale_inputs(encoded, self._centre(X, encoded)[1])
-        difficulty = self.scale_inputs.difficulty
-        if difficulty is None or seen.guess is None:
-            return None
-        return self.residual_size * np.exp(difficulty.units.undo(seen.guess))
+            guess: Any = self.scale_inputs(encoded, self._centre(X, encoded)[1]).guess
+        return self.residual_size * np.exp(difficulty.units.undo(guess))
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""

@@ -88,8 +88,9 @@ def learn_by_folds(
     """All rows train, and those of each fold calibrate a band that was learned without them.
 
     Nothing that a band without a fold knows comes from that fold: its own folds are the others, by
-    which regressors are fitted once for several bands. The band of all rows comes last, takes over
-    what the others chose and guessed, and gives nothing back: intervals are made of theirs.
+    which regressors are fitted once for several bands. The band of all rows comes last and takes
+    over what the others chose, and, around a regressor whose fits they share, what they guessed. It
+    gives nothing back: intervals are made of theirs.
     """
     n, folds = len(y), list(learner.folds(X, y, groups))
     check_partition(folds, n)
@@ -109,7 +110,8 @@ def learn_by_folds(
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
     consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
     if whole is not None:
-        whole = replace(whole, sizes=_guessed_sizes(parts, X, folds))
+        sizes = _guessed_sizes(parts, X, folds, learner.guesses_like(n))
+        whole = replace(whole, sizes=sizes)
     mean = consensus.estimator(learner.estimator)
     informed = replace(learner.part(), estimator=mean)
     learned = _learned(informed, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
@@ -118,17 +120,19 @@ def learn_by_folds(
     return Fitted(learned, calibration, n, certificates)
 
 
-def _guessed_sizes(parts: Sequence[Learned], X: Any, folds: Folds) -> Array | None:
-    """What the band without its fold guesses of |y − m| at each row, if all bands guess."""
-    found = [
-        part.band.guessed_sizes(_safe_indexing(X, test))
-        for part, (_, test) in zip(parts, folds, strict=True)
-    ]
+def _guessed_sizes(
+    parts: Sequence[Learned], X: Any, folds: Folds, kind: type | None
+) -> Array | None:
+    """What the band without its fold guesses of |y − m| at each row.
+
+    If all of them guess by this kind of model: others are of another quality.
+    """
+    guesses = [part.band.scale_inputs.difficulty for part in parts]
+    if any(guess is None or type(guess.model) is not kind for guess in guesses):
+        return None
     sizes = np.empty(sum(len(test) for _, test in folds))
-    for guessed, (_, test) in zip(found, folds, strict=True):
-        if guessed is None:
-            return None
-        sizes[test] = guessed
+    for part, (_, test) in zip(parts, folds, strict=True):
+        sizes[test] = part.band.guessed_sizes(_safe_indexing(X, test))
     return sizes
 
 

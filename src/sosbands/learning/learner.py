@@ -135,6 +135,11 @@ class BandLearner:
         """(train, test) of every fold of these rows."""
         return cross_fitting_folds(X, y, cv=self.cv, groups=groups, seed=self.seed)
 
+    def guesses_like(self, n: int) -> type | None:
+        """The kind of model that guesses the size of residuals, given n rows."""
+        model = self.rules.difficulty(n, least_fold=n)
+        return None if model is None else type(model)
+
     def part(self, name: str | None = None) -> BandLearner:
         """The same for one of several bands, which may name its progress, with less of a search."""
         progress = self.progress if name is None else self.progress.part(name)

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sosbands.core.threads import one_openmp_thread
-from sosbands.learning.base_regressors import BASES
+from sosbands.learning.base_regressors import BASES, LARGEST
 from sosbands.learning.encoding import Encoded, TableEncoder
 from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import cross_fitting_folds, fold_numbers, renumbered
@@ -31,8 +31,6 @@ from sosbands.types import Array, Folds, Indices
 
 # Digits of what trees see of kernel means: far more than these are worth.
 _GRID_BITS = 20
-# Extra trees see numbers of 32 bits.
-_LARGEST = float(np.finfo(np.float32).max)
 # Codes that boosting takes for names: so many are bins of a column.
 _MOST_NAMES = 255
 
@@ -187,7 +185,7 @@ class StackedMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _codes(self, X: Any) -> Array:
         """What trees see of the columns of X."""
-        return np.clip(self.encoder_.codes(X), -_LARGEST, _LARGEST)
+        return np.clip(self.encoder_.codes(X), -LARGEST, LARGEST)
 
     @property
     def _ranked(self) -> bool:

@@ -176,8 +176,8 @@ class CoverageDisplay:
         check_model(estimator)
         X, wanted = as_table(X), _checked_levels(kind, levels)
         if kind == "pit":
-            estimator.calibration_.told_anew(X, groups=groups, weights=weights)
             below = estimator.predict_cdf(X, y)
+            estimator.calibration_.told_anew(X, groups=groups, weights=weights)
             m = estimator.calibration_.distribution.size
             bounds = below * m / (m + 1), (below * m + 1) / (m + 1)
             values = pit(*bounds, random_state=random_state)
