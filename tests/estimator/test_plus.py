@@ -134,7 +134,7 @@ def test_the_band_of_all_rows_takes_the_guesses_of_those_without_a_fold():
     assert sorted(CountedTree.fits) == [20] * 6 + [40] * 3 + [60]
     sizes = np.concatenate(
         [
-            part.guessed_sizes(X[test])
+            part.at(X[test]).sizes
             for part, (_, test) in zip(model.calibration_.bands, KFold(3).split(X), strict=True)
         ]
     )

@@ -53,6 +53,8 @@ class BandRows:
         The nested intervals of the rows.
     local_inputs : array of shape (n, d)
         The inputs in units in which one bandwidth suits all columns.
+    sizes : array of shape (n,) or None
+        A first guess of |y − mean|, if the band makes one.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class BandRows:
     mean: Array
     family: Family
     local_inputs: Array
+    sizes: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

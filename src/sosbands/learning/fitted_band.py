@@ -112,15 +112,16 @@ class FittedBand:
     def mean_and_scale(self, X: Any) -> tuple[Array, Array]:
         """m, and √f or the widths of the outermost band, (low, up), in the units of y."""
         with few_threads(X.shape[0]):
-            mean, _, spread = self._located(X, self.encoding.encoded(X))
+            mean, _, spread, _ = self._located(X, self.encoding.encoded(X))
         return mean, spread if self.symmetric else spread[:, -1]
 
     def at(self, X: Any) -> BandRows:
         """The nested intervals at the rows of X, before calibration, and where the rows are."""
         with few_threads(X.shape[0]):
             encoded = self.encoding.encoded(X)
-            mean, centre, spread = self._located(X, encoded)
-        return BandRows(self, X, mean, self._family(centre, spread), self.inputs(encoded.B))
+            mean, centre, spread, sizes = self._located(X, encoded)
+        family, inputs = self._family(centre, spread), self.inputs(encoded.B)
+        return BandRows(self, X, mean, family, inputs, sizes)
 
     def _family(self, centre: Array, spread: Array) -> Family:
         """The nested intervals of bands with these centres, scales or widths."""
@@ -131,16 +132,6 @@ class FittedBand:
             typical = self.residual_size
             family = NestedFamily.of(centre, spread, power=self.shift_power, typical=typical)
         return family if self.limits is None else self.limits.bounded(family)
-
-    def guessed_sizes(self, X: Any) -> Array | None:
-        """The first guess of |y − m| at the rows of X, in the units of y, if there is one."""
-        difficulty = self.scale_inputs.difficulty
-        if difficulty is None:
-            return None
-        with few_threads(X.shape[0]):
-            encoded = self.encoding.encoded(X)
-            guess: Any = self.scale_inputs(encoded, self._centre(X, encoded)[1]).guess
-        return self.residual_size * np.exp(difficulty.units.undo(guess))
 
     def distance(self, X: Any) -> Array:
         """How far rows are from the pre-training rows, in units of usual distances."""
@@ -156,14 +147,19 @@ class FittedBand:
         """Inputs of some pre-training rows, in the units of `BandRows.local_inputs`."""
         return self.extrapolation.rows[:_TYPICAL_ROWS, self.inputs.columns]
 
-    def _located(self, X: Any, encoded: Encoded) -> tuple[Array, Array, Array]:
-        """Mean, centre of the bands, and √f or their widths; wider far from the data."""
+    def _located(self, X: Any, encoded: Encoded) -> tuple[Array, Array, Array, Array | None]:
+        """Mean, centre of the bands, √f or their widths, wider far from the data, and the guess.
+
+        That is the first guess of |y − m|, in the units of y, if there is one.
+        """
         if self.joint:
             seen = self._seen(X, encoded)
             mean = centre = self._joint_mean(seen.Z)
             spread = self.functions.spread(seen.Z)
         else:
-            mean, centre = self._centre(X, encoded)
+            mean = centre = self.mean_model(X, encoded.B)
+            if self.blend is not None:
+                centre = self.blend(mean, self.inputs(encoded.B))
             seen = self.scale_inputs(encoded, centre)
             moved, spread = self.functions.centre_and_spread(seen.Z)
             if moved is not None:
@@ -172,15 +168,13 @@ class FittedBand:
             spread = self.second_opinion.averaged(seen.guess, spread)
         if self.evenness is not None:
             spread = self.evenness.averaged(spread)
-        spread = spread * self.residual_size
-        if not self.caution:
-            return mean, centre, spread
-        return mean, centre, wider(spread, self._distance(encoded), self.caution)
-
-    def _centre(self, X: Any, encoded: Encoded) -> tuple[Array, Array]:
-        """The mean, and what the bands go around before they have a centre of their own."""
-        mean = self.mean_model(X, encoded.B)
-        return mean, mean if self.blend is None else self.blend(mean, self.inputs(encoded.B))
+        spread, sizes = spread * self.residual_size, None
+        if self.scale_inputs.difficulty is not None and seen.guess is not None:
+            units = self.scale_inputs.difficulty.units
+            sizes = self.residual_size * np.exp(units.undo(seen.guess))
+        if self.caution:
+            spread = wider(spread, self._distance(encoded), self.caution)
+        return mean, centre, spread, sizes
 
     def _seen(self, X: Any, encoded: Encoded) -> Seen:
         """What a joint scale sees: the preliminary prediction, too, if it counts."""

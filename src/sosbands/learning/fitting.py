@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 
 from sosbands.conformal import Calibration, Companion
+from sosbands.conformal.calibration import BandRows
 from sosbands.core.solvers import Certificate, Status
 from sosbands.learning.consensus import Consensus
 from sosbands.learning.fit_parameters import FitParameters
@@ -110,7 +111,7 @@ def learn_by_folds(
         held_out.append((part.band.at(_safe_indexing(X, test)), y[test]))
     consensus = Consensus([part.band for part in parts], [part.tuning for part in parts])
     if whole is not None:
-        sizes = _guessed_sizes(parts, X, folds, learner.guesses_like(n))
+        sizes = _guessed_sizes(learner, parts, [rows for rows, _ in held_out], folds)
         whole = replace(whole, sizes=sizes)
     mean = consensus.estimator(learner.estimator)
     informed = replace(learner.part(), estimator=mean)
@@ -121,18 +122,20 @@ def learn_by_folds(
 
 
 def _guessed_sizes(
-    parts: Sequence[Learned], X: Any, folds: Folds, kind: type | None
+    learner: BandLearner, parts: Sequence[Learned], held_out: Sequence[BandRows], folds: Folds
 ) -> Array | None:
     """What the band without its fold guesses of |y − m| at each row.
 
-    If all of them guess by this kind of model: others are of another quality.
+    If all of them guess by the kind of model that the band of all rows has: others are of another
+    quality.
     """
-    guesses = [part.band.scale_inputs.difficulty for part in parts]
-    if any(guess is None or type(guess.model) is not kind for guess in guesses):
-        return None
     sizes = np.empty(sum(len(test) for _, test in folds))
-    for part, (_, test) in zip(parts, folds, strict=True):
-        sizes[test] = part.band.guessed_sizes(_safe_indexing(X, test))
+    kind = learner.guesses_like(len(sizes))
+    for part, rows, (_, test) in zip(parts, held_out, folds, strict=True):
+        guess = part.band.scale_inputs.difficulty
+        if guess is None or type(guess.model) is not kind:
+            return None
+        sizes[test] = rows.sizes
     return sizes
 
 
