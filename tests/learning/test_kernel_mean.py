@@ -203,3 +203,14 @@ def test_inputs_that_hardly_vary_give_a_constant_mean(n, ones):
         mean = KernelMean(random_state=seed).fit(X, y).predict(X[X[:, 0] == 0])
         assert np.ptp(mean) == 0
         assert abs(mean[0] - y[X[:, 0] == 0].mean()) < 0.5 * y.std()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_a_single_input_a_straight_line_is_as_likely_as_any_curve(seed):
+    """A prior of its lengthscale would bend it; that of several inputs tells them apart."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((100, 1))
+    y = X[:, 0] + 0.5 * rng.standard_normal(100)
+    free, usual = (KernelMean(spread=spread, random_state=0).fit(X, y) for spread in (None, 1.0))
+    assert usual.column_lengthscales[0] > 2  # twice the mean a priori
+    assert_allclose(usual.predict(X), free.predict(X), atol=0.05)

@@ -43,10 +43,10 @@ class KernelMean(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     isotropic : bool
         Whether "likelihood" finds one common θᵐ.
     spread : float or None
-        How much inputs are thought to differ: the standard deviation a priori of log θᵐ, around √d.
-        None: nothing is thought, as in the paper. The likelihood of many lengthscales has no clear
-        maximum: without it, rounding decides where a search among them ends. Less than ten rows
-        for each input make it smaller.
+        How much inputs are thought to differ: the standard deviation a priori of log θᵐ, around √d;
+        a single input may have any longer θᵐ. None: nothing is thought, as in the paper. The
+        likelihood of many lengthscales has no clear maximum: without it, rounding decides where a
+        search among them ends. Less than ten rows for each input make it smaller.
     standardize : bool
         Whether inputs and output have mean zero and variance one first; lengthscales are in these
         units.

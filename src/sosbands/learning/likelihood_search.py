@@ -202,15 +202,26 @@ class LikelihoodSearch:
         value, slope, curvature = evidence(parameters)
         if self.spread is None:
             return value, slope, curvature
-        pull = np.append((parameters[:-1] - 0.5 * np.log(self.Z.shape[1])) / self.spread**2, 0.0)
-        prior = np.append(np.full(len(pull) - 1, self.spread**-2), 0.0)
+        away = self._away(parameters)
+        pull = np.append(away / self.spread, 0.0)
+        prior = np.append((away != 0) * self.spread**-2, 0.0)
         return value - self._penalty(parameters), slope - pull, curvature + np.diag(prior)
 
     def _penalty(self, parameters: Array) -> float:
         if self.spread is None:
             return 0.0
-        away = (parameters[:-1] - 0.5 * np.log(self.Z.shape[1])) / self.spread
+        away = self._away(parameters)
         return 0.5 * float(away @ away)
+
+    def _away(self, parameters: Array) -> Array:
+        """How far log θ is from its mean a priori, in standard deviations.
+
+        Of a single input no θ is too long: it makes a straight line, and there are no others that
+        could do without it.
+        """
+        d, spread = self.Z.shape[1], self.spread or np.inf
+        away: Array = (parameters[:-1] - 0.5 * np.log(d)) / spread
+        return np.minimum(away, 0.0) if d == 1 else away
 
     def _limits(self, count: int) -> tuple[Array, Array]:
         """Least and largest parameters."""
