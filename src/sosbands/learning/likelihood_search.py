@@ -216,8 +216,8 @@ class LikelihoodSearch:
     def _away(self, parameters: Array) -> Array:
         """How far log θ is from its mean a priori, in standard deviations.
 
-        Of a single input no θ is too long: it makes a straight line, and there are no others that
-        could do without it.
+        Of a single input no θ is too long: it makes a straight line. Of several, those that matter
+        little would have no end to theirs.
         """
         d, spread = self.Z.shape[1], self.spread or np.inf
         away: Array = (parameters[:-1] - 0.5 * np.log(d)) / spread
