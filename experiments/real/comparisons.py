@@ -22,7 +22,8 @@ BANDS = {BOOSTED: OURS, **{name: name + AROUND_AUTO for name in TAKE_A_MEAN}}
 def places(summaries: Mapping[float, pd.DataFrame], metric: str) -> pd.DataFrame:
     """Average rank ± its error at each level, and whether that is the first place.
 
-    It is if the rank is above the best one of those that take part by at most its error.
+    It is if the rank is behind the best one of those that take part by at most the standard error
+    of that difference.
 
     Parameters
     ----------
@@ -40,8 +41,8 @@ def places(summaries: Mapping[float, pd.DataFrame], metric: str) -> pd.DataFrame
         found = frame[["title", "ranked"]].assign(
             level=level, rank=frame[f"{metric}_rank"], error=frame[f"{metric}_rank_error"]
         )
-        best = found.loc[found["ranked"], "rank"].min()
-        parts.append(found.assign(first=found["rank"] - found["error"] <= best))
+        behind = found["rank"] - found.loc[found["ranked"], "rank"].min()
+        parts.append(found.assign(first=behind <= frame[f"{metric}_behind_error"]))
     return pd.concat(parts).dropna(subset="rank")
 
 

@@ -48,7 +48,8 @@ DEVELOPMENT = (
 
 DRAWS = 500
 # Columns of a summary: of every method, and of every method and metric.
-_ABOUT, _STANDING = ("method", "title", "ranked", "sets"), ("_rank", "_rank_error", "_ratio")
+_ABOUT = ("method", "title", "ranked", "sets")
+_STANDING = ("_rank", "_rank_error", "_behind_error", "_ratio")
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -91,6 +92,8 @@ def telling(tables: Tables, metric: str) -> Tables:
 def summary(tables: Tables, level: float) -> pd.DataFrame:
     """A row for each method: rank (± its standard error) and ratio of each metric.
 
+    `_behind_error` is the standard error of how far the rank is behind the best one.
+
     Methods that lack a metric, as those without a distribution lack the CRPS, have no rank in it
     and are no rivals there.
     """
@@ -110,7 +113,7 @@ def summary(tables: Tables, level: float) -> pd.DataFrame:
 def standing(
     tables: Tables, metric: str, level: float, methods: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Rank, its error and the ratio of each method that has the metric."""
+    """Rank, its errors and the ratio of each method that has the metric."""
     tables = telling(tables, metric)
     if not tables:
         return {}
@@ -121,16 +124,27 @@ def standing(
     values, again = measured[having].to_numpy(), redrawn(tables, metric, level, having)
     if METRICS[metric]:
         values, again = 1 / values, 1 / again
-    found = {}
-    for own, method in enumerate(having):
-        replaced = (method, load(method).variant_of)
-        rivals = [j for j, m in enumerate(having) if load(m).ranked and m not in replaced]
-        found[method] = {
-            "_rank": float(average_rank(values, own, rivals)),
-            "_rank_error": float(average_rank(again, own, rivals).std()),
-            "_ratio": np.nan if metric in SIGNED else ratio_to_best(values, own, rivals),
+    rivals = {
+        own: [
+            j
+            for j, m in enumerate(having)
+            if load(m).ranked and m not in (method, load(method).variant_of)
+        ]
+        for own, method in enumerate(having)
+    }
+    ranks = [float(average_rank(values, own, rivals[own])) for own in rivals]
+    draws = [average_rank(again, own, rivals[own]) for own in rivals]
+    taking_part = [j for j, m in enumerate(having) if load(m).ranked]
+    first = min(taking_part, key=ranks.__getitem__, default=0)
+    return {
+        method: {
+            "_rank": ranks[own],
+            "_rank_error": float(draws[own].std()),
+            "_behind_error": float((draws[own] - draws[first]).std()),
+            "_ratio": np.nan if metric in SIGNED else ratio_to_best(values, own, rivals[own]),
         }
-    return found
+        for own, method in enumerate(having)
+    }
 
 
 def average_rank(costs: Array, own: int, rivals: Sequence[int]) -> Array:

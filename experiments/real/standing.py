@@ -75,9 +75,10 @@ def rank_section(tables: Tables, summaries: Summaries, metric: str) -> str:
     return "\n\n".join(
         [
             f"## Average rank by {WORDS[metric]}",
-            "± its standard error, from splits drawn anew, at each level. Bold: above the best of "
-            "those that take part by at most that error. Those that are not ranked are variants, "
-            "in the place of the method that takes part for them.",
+            "± its standard error, from splits drawn anew, at each level. Bold: behind the best of "
+            "those that take part by at most one standard error of that difference, from the same "
+            "draws. Those that are not ranked are variants, in the place of the method that takes "
+            "part for them.",
             *parts,
         ]
     )

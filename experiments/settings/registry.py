@@ -11,10 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    VotingRegressor,
+)
 
 from experiments.settings.setup import LARGE, ONE_INPUT, SETS, SEVERAL_INPUTS, Setting, Variant
-from sosbands import KernelMean
+from sosbands import KernelBand, KernelMean
+from sosbands.learning.plan import Rules
 
 MODEL, KERNEL, AUTO = "boosting", "kernel mean", "auto"
 BOTH = (MODEL, KERNEL)
@@ -30,7 +35,13 @@ FEW = ("mcycle", "lidar", "yacht")
 TREES = HistGradientBoostingRegressor(
     max_iter=80, learning_rate=0.05, max_leaf_nodes=8, min_samples_leaf=30, early_stopping=False
 )
-EXTRA_TREES = ExtraTreesRegressor(60, min_samples_leaf=5, random_state=0)
+# What the default makes of 2000 rows and more around a given model.
+LARGER_TREES = Rules(KernelBand(), own_mean=False).difficulty(2000, least_fold=1600)
+EXTRA_TREES = ExtraTreesRegressor(40, min_samples_leaf=5, random_state=0)
+# Both learn √|r|.
+SAME_ROOTS = VotingRegressor([("boosting", TREES), ("extra", EXTRA_TREES)])
+
+_BOOSTED_ALONE = "boosted trees without extra trees"
 
 
 def band(
@@ -170,7 +181,9 @@ _DECLARED = (
         "`difficulty`",
         band("none, the paper's", (MODEL, AUTO), difficulty=None),
         band("trees", (KERNEL,), cost=1.5, difficulty=TREES),
-        band("boosted trees without extra trees", (MODEL, AUTO), LARGE, difficulty=TREES),
+        band(_BOOSTED_ALONE, (MODEL, AUTO), LARGE, difficulty=TREES),
+        band(_BOOSTED_ALONE, ("auto, all rows",), LARGEST, difficulty=LARGER_TREES),
+        band("extra trees that learn the root, too", (MODEL, AUTO), LARGE, difficulty=SAME_ROOTS),
         band("extra trees without boosted trees", (MODEL, AUTO), LARGE, difficulty=EXTRA_TREES),
         constants(
             "a guess that always counts half", {"search.GUESS_WEIGHTS": (0.5,)}, (MODEL, AUTO)

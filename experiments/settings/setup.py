@@ -80,6 +80,7 @@ SETUPS = {
     "own split": Setup("boosting", own_split=True, cost=1.2),
     "own split, kernel mean": Setup("kernel mean", own_split=True, cost=1.2),
     "all rows": Setup("boosting", max_rows=1_000_000, cost=3.0),
+    "auto, all rows": Setup("auto", max_rows=1_000_000, cost=8.0),
     "missing cells": Setup("auto", cells="missing", cost=1.2),
     "texts": Setup("auto", cells="texts", cost=1.2),
     "linear outputs": Setup("auto", cells="linear"),

@@ -183,6 +183,10 @@ def test_the_error_of_a_rank_is_that_of_splits_drawn_anew():
     # The mean of rlcp is 0.5, 0.95, 0.95 or 1.4: ours is first with probability 1/4.
     error = found.loc["sosbands", "interval_score_rank_error"]
     assert error == pytest.approx(np.sqrt(1 / 4 * 3 / 4), abs=0.05)
+    # Whenever ours is first rlcp is second: they are one rank apart, this way or that.
+    behind = found["interval_score_behind_error"]
+    assert behind["sosbands"] == pytest.approx(2 * error)
+    assert behind["rlcp"] == 0  # the first is not behind itself
 
 
 def test_a_metric_that_no_set_has_leaves_no_rank():
@@ -260,7 +264,8 @@ def test_gaps_are_ranked_where_there_are_clusters_to_tell_apart():
 
 def test_the_first_place_is_shared_within_one_standard_error():
     frame = pd.DataFrame({"title": list("abcd"), "ranked": [True, True, True, False]})
-    frame["ert_rank"], frame["ert_rank_error"] = [1.5, 2.0, 2.5, 1.0], [0.1, 0.5, 0.75, 0.1]
+    frame["ert_rank"], frame["ert_rank_error"] = [1.5, 2.0, 2.5, 1.0], 0.7
+    frame["ert_behind_error"] = [0.0, 0.5, 0.75, 0.1]
     found = comparisons.places({0.9: frame}, "ert")
     assert found["first"].tolist() == [True, True, False, True]
 

@@ -1,16 +1,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.ensemble import (
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-    VotingRegressor,
-)
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold
 
 from sosbands import BandRegressor
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
+from sosbands.learning.difficulty_trees import DifficultyTrees
 from sosbands.learning.folds import cross_fitting_folds
 from sosbands.learning.neighbours import NeighbourMean
 from tests.regressors import regressor
@@ -108,7 +105,7 @@ def test_the_band_around_a_model_is_averaged_with_the_guess_of_its_trees():
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, VotingRegressor)]
+    ("rows", "kind"), [(99, None), (100, NeighbourMean), (500, DifficultyTrees)]
 )
 def test_the_more_rows_there_are_the_more_may_guess(rows, kind):
     X, y = noisy(rows)

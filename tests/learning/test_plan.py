@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 
 from sosbands import SDP, Accelerated, Gaussian, KernelBand, Matern, Newton
+from sosbands.learning.difficulty_trees import DifficultyTrees
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.learning.plan import KERNELS, SOLVERS, Rules
 from tests.regressors import regressor
@@ -83,8 +84,8 @@ def test_caution_is_for_several_inputs(own_mean):
 @pytest.mark.parametrize(
     ("n", "kind"),
     [
-        *[(99, None), (100, NeighbourMean), (499, NeighbourMean), (500, VotingRegressor)],
-        *[(1999, VotingRegressor), (2000, HistGradientBoostingRegressor)],
+        *[(99, None), (100, NeighbourMean), (499, NeighbourMean), (500, DifficultyTrees)],
+        *[(1999, DifficultyTrees), (2000, HistGradientBoostingRegressor)],
     ],
 )
 def test_the_more_rows_there_are_the_more_may_guess(n, kind):
@@ -94,6 +95,17 @@ def test_the_more_rows_there_are_the_more_may_guess(n, kind):
     given = LinearRegression()
     assert rules(difficulty=given).difficulty(n, least_fold=5) is given
     assert rules(own_mean=False, difficulty=None).difficulty(n, least_fold=5) is None
+
+
+@pytest.mark.parametrize("n", [500, 1999, 2000, 20_000])
+def test_around_an_average_of_models_extra_trees_guess_as_well_of_any_number_of_rows(n):
+    around_one, around_many = (
+        Rules(KernelBand(), own_mean=False, stacked=stacked).difficulty(n, least_fold=n // 2)
+        for stacked in (False, True)
+    )
+    assert isinstance(around_many, DifficultyTrees)
+    boosting = around_one.boosting if n < 2000 else around_one
+    assert around_many.boosting.get_params() == boosting.get_params()
 
 
 def test_neighbours_are_not_more_than_the_rows_of_a_fold():

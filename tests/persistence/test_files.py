@@ -53,6 +53,7 @@ from sklearn.tree import DecisionTreeRegressor
 import sosbands
 from sosbands import BandRegressor, KernelMean, Newton
 from sosbands.core.features import factorize
+from sosbands.learning.difficulty_trees import DifficultyTrees
 from sosbands.learning.neighbours import NeighbourMean
 from sosbands.persistence import ModelFileError, check_savable, describe, files, listed_types
 from tests.regressors import regressor
@@ -246,8 +247,15 @@ def test_a_frozen_estimator_comes_back(tmp_path):
 
 @pytest.mark.parametrize(
     "difficulty",
-    [HistGradientBoostingRegressor(max_iter=3, random_state=0), NeighbourMean(5)],
-    ids=["trees", "neighbours"],
+    [
+        HistGradientBoostingRegressor(max_iter=3, random_state=0),
+        NeighbourMean(5),
+        DifficultyTrees(
+            HistGradientBoostingRegressor(max_iter=3, random_state=0),
+            ExtraTreesRegressor(3, random_state=0),
+        ),
+    ],
+    ids=["trees", "neighbours", "two kinds of trees"],
 )
 def test_difficulty_comes_back(difficulty, tmp_path):
     model = band(Ridge(), difficulty=difficulty, cv=3).fit(X, y)

@@ -110,11 +110,8 @@ class BandLearner:
     @property
     def rules(self) -> Rules:
         """What the band's parameters mean around this mean."""
-        return Rules(self.band, own_mean=isinstance(self.estimator, KernelMean))
-
-    @property
-    def _stacked(self) -> bool:
-        return isinstance(self.estimator, StackedMean)
+        own = isinstance(self.estimator, KernelMean)
+        return Rules(self.band, own_mean=own, stacked=isinstance(self.estimator, StackedMean))
 
     @property
     def _work(self) -> dict[str, Any]:
@@ -153,7 +150,7 @@ class BandLearner:
         None for kernel means, which are not cross-fitted, for stacked ones, whose encodings know
         outputs, and for two folds: there is no third.
         """
-        if self.rules.own_mean or self._stacked or len(folds) < 3:
+        if self.rules.own_mean or self.rules.stacked or len(folds) < 3:
             return None, [None] * len(folds)
         with few_threads(len(y)):
             whole, means = means_by_folds(
@@ -235,11 +232,11 @@ class BandLearner:
         n, chosen = len(y), self._sample(len(y))
         kept, outputs = _safe_indexing(X, chosen), y[chosen]
         own_folds = renumbered(folds, chosen, n)
-        if self._stacked:
+        if self.rules.stacked:
             work = {"seed": self.seed, "weights": told.weights, **self._work}
             mean, encoding, seen = stacked_mean(self.estimator, X, y, folds=folds, **work)
             seen = seen.take(chosen)
-        if not self._stacked or self.transformer is not None:
+        if not self.rules.stacked or self.transformer is not None:
             encoding, seen = BandInputs.learn(kept, outputs, self.transformer, own_folds)
         if mean is None:
             parts = [(train, np.intersect1d(test, chosen)) for train, test in folds]
@@ -278,7 +275,7 @@ class BandLearner:
         self, rows: PreparedRows, n: int, groups: Indices | None, consensus: Consensus | None
     ) -> tuple[PreparedRows, Blend | None]:
         """A kernel mean beside a given one; stacked and kernel means have one already."""
-        if self._stacked or not self.rules.blends(n):
+        if self.rules.stacked or not self.rules.blends(n):
             return rows, None
         kernel = kernel_of_blend(len(rows.y))
         known = "likelihood" if consensus is None else consensus.blend(rows.inputs, kernel)

@@ -27,6 +27,7 @@ from sosbands.estimator import BandRegressor
 from sosbands.learning.blend import Blend
 from sosbands.learning.columns import LeftOut
 from sosbands.learning.difficulty import Difficulty, SecondOpinion
+from sosbands.learning.difficulty_trees import DifficultyTrees
 from sosbands.learning.encoding import BandInputs, TableEncoder
 from sosbands.learning.evenness import Evenness
 from sosbands.learning.extrapolation import Extrapolation
@@ -134,7 +135,7 @@ def _of_sklearn(module: str, name: str) -> Any:
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(Kind(one, plain) for one in (BandRegressor, KernelBand, KernelMean, StackedMean)),
+        *(Kind(one, plain) for one in (BandRegressor, DifficultyTrees, KernelBand, KernelMean, StackedMean)),
         *(
             Kind(_of_sklearn(module, name), plain)
             for module, names in _PLAIN.items()

@@ -112,6 +112,7 @@ ESTIMATORS: dict[str, Any] = {
     "function": make_pipeline(FunctionTransformer(np.cbrt), Ridge()),
     "stack": StackingRegressor([("ridge", Ridge())], final_estimator=Ridge(), cv=2),
     "vote": VotingRegressor([("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]),
+    "difficulty": DifficultyTrees(Ridge(), DecisionTreeRegressor(max_depth=2)),
 }
 
 
