@@ -92,7 +92,8 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         geometric mean of √f and the guess, which counts between nothing and a half, by the
         out-of-fold interval score (a half if nothing is tuned). None is the paper. "auto": None
         around a kernel mean, else means over neighbours from 100 rows on, from 500 on an average of
-        boosted and extra trees, and from 2000 on boosted trees alone.
+        boosted and extra trees, and, around anything but `StackedMean`, from 2000 on boosted trees
+        alone.
     caution : "auto" or float
         How much wider intervals get away from the data: the scale is multiplied by
         1 + 2 caution ((1 + d²)^¼ − 1), with the distance d of `BandRegressor.extrapolation`. 0 is

@@ -74,6 +74,8 @@ _PLAIN = {
     "svm": "LinearSVR",
 }
 
+_ESTIMATORS = (BandRegressor, DifficultyTrees, KernelBand, KernelMean, StackedMean)
+
 # Parts of ours that check themselves when they are made, or have nothing to check.
 _PARTS = (
     *CALIBRATIONS,
@@ -135,7 +137,7 @@ def _of_sklearn(module: str, name: str) -> Any:
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(Kind(one, plain) for one in (BandRegressor, DifficultyTrees, KernelBand, KernelMean, StackedMean)),
+        *(Kind(one, plain) for one in _ESTIMATORS),
         *(
             Kind(_of_sklearn(module, name), plain)
             for module, names in _PLAIN.items()

@@ -37,6 +37,7 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeRegressor
 
 from sosbands import BandRegressor, KernelBand, KernelMean, Newton
+from sosbands.learning.difficulty_trees import DifficultyTrees
 
 N = 48
 _rng = np.random.default_rng(0)
