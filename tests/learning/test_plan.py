@@ -108,6 +108,15 @@ def test_around_an_average_of_models_extra_trees_guess_as_well_of_any_number_of_
     assert around_many.boosting.get_params() == boosting.get_params()
 
 
+def test_one_of_several_bands_has_half_of_the_extra_trees():
+    alone, part = (
+        Rules(KernelBand(), own_mean=False, part=part).difficulty(500, least_fold=400)
+        for part in (False, True)
+    )
+    assert (alone.extra.n_estimators, part.extra.n_estimators) == (40, 20)
+    assert part.boosting.get_params() == alone.boosting.get_params()
+
+
 def test_neighbours_are_not_more_than_the_rows_of_a_fold():
     assert rules(own_mean=False).difficulty(110, least_fold=80).n_neighbors == 15
     assert rules(own_mean=False).difficulty(110, least_fold=9).n_neighbors == 9

@@ -93,7 +93,8 @@ class BandLearner:
     progress : Progress
     seed : int
     search_rows : int or None
-        The most rows that lengthscales and b are chosen by; None for the usual numbers.
+        The most rows that lengthscales and b are chosen by; None for the usual numbers, unless the
+        band is one of several.
     """
 
     estimator: Any
@@ -110,8 +111,12 @@ class BandLearner:
     @property
     def rules(self) -> Rules:
         """What the band's parameters mean around this mean."""
-        own = isinstance(self.estimator, KernelMean)
-        return Rules(self.band, own_mean=own, stacked=isinstance(self.estimator, StackedMean))
+        return Rules(
+            self.band,
+            own_mean=isinstance(self.estimator, KernelMean),
+            stacked=isinstance(self.estimator, StackedMean),
+            part=self.search_rows is not None,
+        )
 
     @property
     def _work(self) -> dict[str, Any]:
