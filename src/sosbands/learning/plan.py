@@ -62,9 +62,9 @@ _LARGER_TREE_ROWS = 2000
 # well, in the way of `DifficultyTrees`. Around a given model of 2000 and 4000 rows they brought .6
 # and .4 % of the scores at .9, but a fit took 23 and 40 % longer; around the average 5 %.
 _EXTRA_TREES = {"n_estimators": 40, "min_samples_leaf": 5}
-# Those of a part of CV+, whose bands make up for each other: its fits take 7 % less, scores at .5, .8,
-# .9 and .95 are 1.000, 1.000, 1.001 and 1.002 (airfoil, 800 rows of california and bike_uci, seeds
-# 0 to 2, around boosting).
+# Those of a part of CV+, whose bands make up for each other: its fits take 7 % less, scores at .5,
+# .8, .9 and .95 are 1.000, 1.000, 1.001 and 1.002 (airfoil, 800 rows of california and bike_uci,
+# seeds 0 to 2, around boosting).
 _PART_TREES = {"n_estimators": 20}
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
