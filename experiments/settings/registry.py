@@ -84,11 +84,6 @@ def _alone(present: Mapping[str, Any]) -> dict[str, Any]:
     return {name: replace(base, least_around=np.inf) for name, base in present.items()}
 
 
-def _alike(present: Mapping[str, Any]) -> dict[str, Any]:
-    """Regressors for whom noisy rows count as much as others."""
-    return {name: replace(base, least_weighed=np.inf) for name, base in present.items()}
-
-
 def _smooth(present: Mapping[str, Any]) -> dict[str, Any]:
     """Kernel means of the same kernel, whatever they see."""
     kernel, ranks = present["kernel mean"], present["kernel mean of ranks"]
@@ -117,12 +112,6 @@ _DECLARED = (
         ),
         without_base("ridge", "linear outputs", SEVERAL_INPUTS[:3]),
         constants("extra trees of the outputs", {"stacking.BASES": _alone}, (AUTO,), TWO_SIDED),
-        constants(
-            "noisy rows count as much as others",
-            {"stacking.BASES": _alike},
-            (AUTO, "even noise"),
-            LARGE,
-        ),
         constants("a Gaussian kernel of ranks", {"stacking.BASES": _smooth}, (AUTO,), LARGE),
         constants("leaves of 1 row", {"base_regressors._LEAF_ROWS": 1}, (AUTO,)),
         constants("leaves of 5 rows", {"base_regressors._LEAF_ROWS": 5}, (AUTO,)),

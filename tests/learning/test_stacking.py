@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sosbands import BandRegressor, KernelBand, StackedMean, load, save
 from sosbands.learning import stacking
-from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import renumbered
 
 NAMES = ["kernel mean", "boosted trees", "extra trees", "ridge"]
@@ -205,28 +204,6 @@ def test_extra_trees_of_many_rows_go_around_the_kernel_means(quick, tmp_path):
     assert all(model.n_features_in_ == 2 for model in few.estimators_.values())
     save(mean, tmp_path / "m.skops")
     assert_array_equal(load(tmp_path / "m.skops").predict(X), mean.predict(X))
-
-
-@pytest.mark.parametrize(("rows", "weighed"), [(499, False), (500, True)])
-def test_noisy_rows_count_less_for_the_trees_of_many_rows(quick, monkeypatch, rows, weighed):
-    rng, told = np.random.default_rng(0), {}
-    X = rng.uniform(size=(rows, 2))
-    y = np.sin(6 * X[:, 0]) + np.where(X[:, 1] > 0.5, 1.0, 0.1) * rng.normal(size=rows)
-
-    def fit(self, estimator, X, y, rows=None):
-        told.setdefault(type(estimator).__name__, []).append(self.weights)
-        return original(self, estimator, X, y, rows)
-
-    original = FitParameters.fit
-    monkeypatch.setattr(FitParameters, "fit", fit)
-    StackedMean(random_state=0).fit(X, y)
-    # The last ones: extra trees also guess how noisy rows are.
-    for name in ("HistGradientBoostingRegressor", "ExtraTreesRegressor"):
-        weights = told[name][-1]
-        assert (weights is not None) == weighed
-        if weighed:
-            assert weights.max() > 4 * weights.min()
-    assert all(weights is None for name in ("KernelMean", "RidgeCV") for weights in told[name])
 
 
 @pytest.mark.parametrize("power", [-400, -20, 30, 400])

@@ -46,9 +46,6 @@ class Base:
     least_around : float
         From so many rows on it goes around the average of the kernel means: it sees that too, and
         predicts what it leaves of the outputs.
-    least_weighed : float
-        From so many rows on those count less whose outputs are noisy, as far as kernel means can
-        tell (`noise_weights`).
     """
 
     make: Callable[[int, int, Any], Any]
@@ -56,7 +53,6 @@ class Base:
     least_rows: float = 0
     most_rows: float = np.inf
     least_around: float = np.inf
-    least_weighed: float = np.inf
 
 
 def _kernel(n: int, seed: int, names: Any) -> Any:
@@ -106,13 +102,7 @@ BASES = {
     "kernel mean of ranks": Base(
         _rough_kernel, sees="ranks", least_rows=_MANY_ROWS, most_rows=20_000
     ),
-    "boosted trees": Base(_boosting, sees="codes", least_weighed=_MANY_ROWS),
-    "extra trees": Base(
-        _extra_trees,
-        sees="codes",
-        most_rows=20_000,
-        least_around=_MANY_ROWS,
-        least_weighed=_MANY_ROWS,
-    ),
+    "boosted trees": Base(_boosting, sees="codes"),
+    "extra trees": Base(_extra_trees, sees="codes", most_rows=20_000, least_around=_MANY_ROWS),
     "ridge": Base(_ridge, sees="numbers"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from sosbands.learning.fit_parameters import FitParameters
 from sosbands.learning.folds import cross_fitting_folds, fold_numbers, renumbered
 from sosbands.learning.input_ranks import InputRanks
 from sosbands.learning.kernel_mean import KernelMean
-from sosbands.learning.noise_weights import noise_weights
 from sosbands.learning.parameters import seed_of
 from sosbands.learning.progress import SILENT, Progress
 from sosbands.learning.row_order import row_order
@@ -232,11 +231,8 @@ class _Rows:
             shares = self.shares([P[name] for name in kernels])
             centre = sum(share * by_part for share, by_part in zip(shares, means, strict=True))
             around = centre if kernels else [None] * self.count
-            by_noise = {name for name in models if BASES[name].least_weighed <= len(self.y)}
-            weighed = self._weighed(centre[0]) if kernels and by_noise else self
-            rows = {name: weighed if name in by_noise else self for name in models}
             made = parallel(
-                delayed(rows[name]._part)(name, models[name], k, around[k]) for k, name in parts
+                delayed(self._part)(name, models[name], k, around[k]) for k, name in parts
             )
             for (k, name), (model, predictions) in zip(parts, made, strict=True):
                 if k == 0:
@@ -271,12 +267,6 @@ class _Rows:
             fitted = self.told.fit(model, seen, self.y)
             parts = fitted.without_folds(seen, self.y, self.folds, self.told.weights)
         return fitted, np.vstack([fitted.left_out, parts])
-
-    def _weighed(self, left_out: Array) -> _Rows:
-        """The same, which count less where outputs are noisy around what kernel means predict."""
-        centre = _on_grid(left_out)
-        seen, errors = _beside(self.seen["codes"], centre), _on_grid(self.y - centre)
-        return replace(self, told=noise_weights(seen, errors, self.folds, self.told))
 
     def _part(
         self, name: str, model: Any, k: int, centre: Array | None
