@@ -26,6 +26,8 @@ from sosbands.metrics import coverage, interval_score
 MISSING = 0.2
 # How fast the noise of linear outputs grows.
 GROWTH = {"linear": 0.5, "even noise": 0.0}
+# Columns that say nothing, beside those of a table.
+NOISE_COLUMNS = 90
 # Columns with at most so many different numbers, whole and more than two, become texts.
 MOST_TEXTS = 31
 
@@ -69,6 +71,9 @@ def table(path: Path, cells: str, seed: int) -> tuple[Any, Array]:
         y = linear_outputs(X, seed, GROWTH[cells])
     if cells == "missing":
         X = np.where(np.random.default_rng(seed).random(X.shape) < MISSING, np.nan, X)
+    if cells == "many inputs":
+        noise = np.random.default_rng(seed).standard_normal((len(X), NOISE_COLUMNS))
+        X = np.column_stack([X, noise])
     return (with_texts(X) if cells == "texts" else X), y
 
 

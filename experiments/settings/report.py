@@ -52,7 +52,7 @@ def around(setup: str) -> str:
     mean = {"boosting": "boosted trees", "auto": '`"auto"`'}.get(
         SETUPS[setup].mean, SETUPS[setup].mean
     )
-    rows = ("all rows", "missing cells", "texts", "linear outputs", "even noise")
+    rows = ("all rows", "missing cells", "texts", "many inputs", "linear outputs", "even noise")
     return ", ".join([mean, *(special for special in rows if setup.endswith(special))])
 
 

@@ -55,10 +55,10 @@ class Setup:
     ----------
     mean : {"boosting", "kernel mean", "auto"}
         What the intervals go around.
-    cells : {"complete", "missing", "texts", "linear", "even noise"}
+    cells : {"complete", "missing", "texts", "many inputs", "linear", "even noise"}
         The table as it is; with a fifth of its cells missing; with columns of whole numbers, few of
-        them different, as texts; or with outputs that depend on the inputs linearly, with noise
-        that grows or not.
+        them different, as texts; with 90 columns of noise; or with outputs that depend on the
+        inputs linearly, with noise that grows or not.
     own_split : bool
         Whether the model holds rows back itself, of those that train and calibrate together.
     max_rows : int
@@ -83,6 +83,8 @@ SETUPS = {
     "auto, all rows": Setup("auto", max_rows=1_000_000, cost=8.0),
     "missing cells": Setup("auto", cells="missing", cost=1.2),
     "texts": Setup("auto", cells="texts", cost=1.2),
+    "many inputs": Setup("auto", cells="many inputs", cost=3.0),
+    "boosting, many inputs": Setup("boosting", cells="many inputs", cost=3.0),
     "linear outputs": Setup("auto", cells="linear"),
     "even noise": Setup("auto", cells="even noise"),
 }

@@ -9,7 +9,8 @@ from sosbands import Gaussian, KernelBand, Matern
 from sosbands.learning.gaussian_process import fit_gaussian_process
 from sosbands.learning.likelihood_search import plain
 from sosbands.learning.plan import Rules
-from sosbands.learning.scale_rows import ScaleRows
+from sosbands.learning.scale_rows import IRRELEVANT, ScaleRows
+from sosbands.learning.standardize import Affine
 
 
 def rows(
@@ -104,6 +105,22 @@ def test_the_shape_of_the_form_of_the_paper_is_in_the_units_of_the_inputs():
 def test_the_likelihood_finds_the_input_that_the_size_of_residuals_depends_on():
     shape = rows(300).shape(np.random.default_rng(0))
     assert shape[0] < 0.7 * shape[1]
+
+
+@pytest.mark.parametrize(
+    ("n_inputs", "guessed", "left_out"), [(20, True, 0), (21, True, 21), (21, False, 0)]
+)
+def test_many_inputs_have_no_part_in_the_scale_beside_a_guess_that_saw_them(
+    n_inputs, guessed, left_out
+):
+    units = Affine.of(np.arange(10.0)) if guessed else None
+    several = rows(200, n_inputs + 2, n_inputs=n_inputs, own_mean=False)
+    shape = replace(several, guess_units=units).shape(np.random.default_rng(0))
+    assert_array_equal(np.flatnonzero(shape == IRRELEVANT), np.arange(left_out))
+    assert np.all(shape[left_out:] < 1000)
+    if left_out:
+        alone = replace(several, Z=several.Z[:, n_inputs:], weights=np.ones(2))
+        assert_allclose(shape[n_inputs:], alone.shape(np.random.default_rng(0)))
 
 
 def test_half_of_few_rows_to_search_by_find_the_shape():

@@ -66,6 +66,9 @@ _EXTRA_TREES = {"n_estimators": 40, "min_samples_leaf": 5}
 # .8, .9 and .95 are 1.000, 1.000, 1.001 and 1.002 (airfoil, 800 rows of california and bike_uci,
 # seeds 0 to 2, around boosting).
 _PART_TREES = {"n_estimators": 20}
+# With more inputs than these the kernel of f sees the prediction and the guess alone, if there is a
+# guess.
+_MOST_INPUTS = 20
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
@@ -274,6 +277,11 @@ class Rules:
             return boosting
         extra = _EXTRA_TREES | _PART_TREES if self.part else _EXTRA_TREES
         return DifficultyTrees(boosting, ExtraTreesRegressor(random_state=0, **extra))
+
+    @staticmethod
+    def crowded(n_inputs: int) -> bool:
+        """Whether so many inputs have more lengthscales than the rows of a search can tell."""
+        return n_inputs > _MOST_INPUTS
 
     def kernel(self, lengthscale: float | tuple[float, ...]) -> Kernel:
         """kᶠ."""
