@@ -170,17 +170,13 @@ _DECLARED = (
         band("none", BOTH, SEVERAL_INPUTS, anisotropy="none"),
         band("HSIC, the paper's", (KERNEL,), SEVERAL_INPUTS[:3], cost=5, anisotropy="hsic"),
         constants(
-            "every input has a part in the scale, however many there are",
-            {"plan._MOST_INPUTS": MANY},
+            "many inputs have their likely lengthscales",
+            {"plan._LENGTHENING": 1.0},
             ("many inputs", "boosting, many inputs"),
             LARGE,
-            cost=1.3,
         ),
         constants(
-            "no input has a part in the scale, however few there are",
-            {"plan._MOST_INPUTS": 1},
-            (MODEL, AUTO),
-            LARGE,
+            "few inputs have longer ones, too", {"plan._MANY_INPUTS": 1}, (MODEL, AUTO), LARGE
         ),
     ),
     setting(

@@ -55,8 +55,8 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
     anisotropy : {"likelihood", "hsic", "none"}
         Where the relative lengthscales of several inputs come from: a Gaussian process for the size
         of the residuals; HSIC for each, alone and in wide bounds, as in the paper; or they are all
-        equal. "likelihood" leaves out more than 15 inputs where there is a first guess of the size
-        of the residuals (`difficulty`), which sees them.
+        equal. Those of more than 15 inputs are made four times as long as is likely, where there is
+        a first guess of the size of the residuals (`difficulty`), which sees the inputs as well.
     criterion : {"hsic", "distance_correlation", "mutual_information"}
         What "hsic" above stands for; the others are there for comparison.
     residual_power : {1, 2}

@@ -66,14 +66,15 @@ _EXTRA_TREES = {"n_estimators": 40, "min_samples_leaf": 5}
 # .8, .9 and .95 are 1.000, 1.000, 1.001 and 1.002 (airfoil, 800 rows of california and bike_uci,
 # seeds 0 to 2, around boosting).
 _PART_TREES = {"n_estimators": 20}
-# With more inputs than these the kernel of f sees the prediction and the guess alone, if there is a
-# guess: lengthscales that few rows find pick up noise. With the 5 to 12 inputs of the larger
-# development sets it made no difference (scores at .5, .8, .9 and .95 around "auto" without them
-# 1.001, 1.003, 1.001 and 1.004). With 10, 25 and 50 columns of noise beside these, 515 to 800 rows,
-# they were .995, .989, .983 and .985, .990, .983, .972 and .973, and .987, .978, .978 and .973
-# (three sets, up to two seeds each), around boosting as much; with 52 columns, most of them
-# indicators of hours, months and weekdays, .995, .990, .989 and .992 (1500 rows of bike_uci).
-_MOST_INPUTS = 15
+# With more inputs than these their lengthscales in kᶠ are so many times those that few rows find,
+# which pick up noise; the first guess sees the inputs as well. Scores at .5, .8, .9 and .95 around
+# boosting, concrete and 800 rows of california and bike_uci, seeds 0 and 1, with 50 columns of
+# noise .990, .988, .986 and .988, with 40 noisy mixtures of the inputs .995, .998, .995 and .998,
+# with 60 mixtures in place of the inputs 1.001, .999, .993 and .995. Twice as long: 1.000, .997,
+# .993 and .997 with 60 mixtures; eight times: .987, .984, .983 and .989 with noise, but 1.006,
+# 1.004, .999 and .996 with mixtures; no part at all: 1.011, 1.012, 1.009 and 1.004. With 5 to 12
+# inputs four times the likely ones changed nothing (1.000, 1.002, 1.000 and 1.005).
+_MANY_INPUTS, _LENGTHENING = 15, 4.0
 # With fewer rows the band around a kernel mean, and around a given one, is symmetric unless the
 # user says otherwise.
 _TWO_SIDED_ROWS, _LEAST_TWO_SIDED_ROWS = 300, 100
@@ -284,9 +285,9 @@ class Rules:
         return DifficultyTrees(boosting, ExtraTreesRegressor(random_state=0, **extra))
 
     @staticmethod
-    def crowded(n_inputs: int) -> bool:
-        """Whether so many inputs have more lengthscales than the rows of a search can tell."""
-        return n_inputs > _MOST_INPUTS
+    def lengthening(n_inputs: int) -> float:
+        """What the likely lengthscales of so many inputs are multiplied by."""
+        return _LENGTHENING if n_inputs > _MANY_INPUTS else 1.0
 
     def kernel(self, lengthscale: float | tuple[float, ...]) -> Kernel:
         """kᶠ."""

@@ -23,7 +23,7 @@ from sosbands.types import Array, Folds, Indices, Lengthscale
 # none of the five larger development sets by more than .03 %; scores were the same.
 _SPREAD = 0.7
 # A lengthscale at which an input does not matter; the least bound of a joint mean's norm.
-IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
+_IRRELEVANT, _LEAST_NORM = 1e6, 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class ScaleRows:
 
     def _mean_kernel(self, process: GaussianProcess) -> Kernel:
         """kᵐ, which sees the inputs but not the prediction."""
-        lengthscales = np.full(self.Z.shape[1], IRRELEVANT)
+        lengthscales = np.full(self.Z.shape[1], _IRRELEVANT)
         lengthscales[: self.n_inputs] = process.kernel.lengthscale
         return replace(process.kernel, lengthscale=plain(lengthscales))
 
@@ -151,19 +151,19 @@ class ScaleRows:
     def _likely_shape(self, rng: np.random.Generator, search_rows: int | None) -> Array:
         """Lengthscales of a Gaussian process for √|r|, that most depends on what matters for |r|.
 
-        Where it finds nothing, all inputs count the same. Of very many inputs none counts by
-        itself, if a first guess has seen them.
+        Where it finds nothing, all inputs count the same. Those of very many inputs are longer than
+        it finds them, if there is a first guess, which has seen the inputs.
         """
         most = self.rules.shape_rows()
         rows = self.sample(most if search_rows is None else min(most, search_rows // 2), rng)
         sizes = np.sqrt(np.abs(rows.residuals))
-        crowded = self.guess_units is not None and self.rules.crowded(self.n_inputs)
-        left_out = self.n_inputs if crowded else 0
         found = likely_lengthscales(
-            rows.Z[:, left_out:],
+            rows.Z,
             sizes - sizes.mean(),
             spread=_SPREAD,
             noise_shape=None if rows.row_weights is None else 1 / rows.row_weights,
             random_state=int(rng.integers(2**31)),
         )
-        return np.append(np.full(left_out, IRRELEVANT), found)
+        if self.guess_units is not None:
+            found[: self.n_inputs] *= self.rules.lengthening(self.n_inputs)
+        return found

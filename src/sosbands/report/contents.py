@@ -15,7 +15,6 @@ from sosbands.evaluation import Evaluation, PartCoverage, PredictedRows
 from sosbands.evaluation.drawn_rows import DrawnRows
 from sosbands.evaluation.shown_columns import ShownColumn, said_date
 from sosbands.evaluation.tuning_path import SearchPicture, choice_in_words
-from sosbands.learning.scale_rows import IRRELEVANT
 from sosbands.quoting import shortened
 from sosbands.report import pictures
 from sosbands.report.charts import Chart
@@ -27,8 +26,6 @@ from sosbands.report.reasons import width_reasons
 _LEAST_ROWS = 20
 # Lengthscales that are listed, and characters of a parameter.
 _LENGTHSCALES, _LONGEST_VALUE = 12, 160
-# Lengthscales of inputs that have no part in the scale, whatever the size of all.
-_NO_PART = IRRELEVANT / 100
 _BADGES = {"as asked": "good", "too high": "fair", "too low": "poor", "infinite": "poor"}
 
 
@@ -179,7 +176,7 @@ def _example(rows: PredictedRows) -> int:
 
 
 def _lengthscales(model: BandRegressor, inputs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The shortest ones: over a short lengthscale the width varies much, over some not at all."""
+    """The shortest ones: over a short lengthscale the width varies much."""
     found, sees = np.atleast_1d(model.lengthscale_), model.band_.scale_inputs
     if len(found) == 1:
         yield "lengthscale", number(float(found[0]))
@@ -189,11 +186,10 @@ def _lengthscales(model: BandRegressor, inputs: tuple[str, ...]) -> Iterator[tup
     names += ["(error of a level)"] * len(sees.sizes)
     names += ["(first guess of the error)"] if sees.difficulty is not None else []
     order = np.argsort(found, kind="stable")
-    shown = [j for j in order[:_LENGTHSCALES] if found[j] < _NO_PART]
-    for j in shown:
+    for j in order[:_LENGTHSCALES]:
         yield f"lengthscale of {names[j]}", number(float(found[j]))
-    if len(order) > len(shown):
-        yield "other lengthscales", f"{len(order) - len(shown)}, all longer"
+    if len(order) > _LENGTHSCALES:
+        yield "other lengthscales", f"{len(order) - _LENGTHSCALES}, all longer"
 
 
 def _parameters(model: BandRegressor) -> Iterator[dict[str, Any]]:
