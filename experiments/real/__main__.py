@@ -23,7 +23,7 @@ from experiments.real.results import Results
 FOLDER = Path(__file__).parents[1] / "results" / "real"
 FIGURES = Path(__file__).parents[1] / "figures" / "real"
 FIRST_SEED = 100  # the others have served to choose defaults
-SPLITS, SPLITS_OF_LARGE, LARGE = 10, 3, 10_000
+SPLITS, SPLITS_OF_LARGE, LARGE = 10, 3, 20_000
 # More splits where fewer rows than these would test in ten of them: means of so few are chance.
 TEST_ROWS = 1000
 
