@@ -90,7 +90,8 @@ def test_many_rows_have_the_optimum_of_the_problem_as_defined():
 @pytest.mark.parametrize(("form", "likeness"), list(product("AB", (0.5, 1.0))))
 def test_the_conic_solver_states_it_too(form, likeness):
     problem = skewed_problem(n=12, likeness=likeness, weighted=True)
-    slow, fast = SDP(form=form).solve(problem), Newton(tol=1e-8).solve(problem)
+    # With some kernels of BLAS the backend stops at a gap of 1e-5.
+    slow, fast = SDP(form=form, tol=1e-4).solve(problem), Newton(tol=1e-8).solve(problem)
     assert slow.status.optimal
     assert_allclose(slow.primal_value, fast.primal_value, rtol=1e-5)
     assert_allclose(slow.scale(problem.X), fast.scale(problem.X), atol=1e-3)
