@@ -1,8 +1,9 @@
-"""Today's defaults against those of an earlier commit, in the same run: scores and times.
+"""Today's defaults against those of an earlier commit, in the same run: times, the cases, scores.
 
 ``python -m benchmarks before --data FOLDER`` wants the repository's history, and for the scores the
 CSV files of the eight development sets. The earlier package is unpacked into a temporary folder;
-both are asked for the same fits in fresh processes. Splits have development seeds.
+both are asked for the same fits in fresh processes. Splits have development seeds; those of the
+paper's cases have chosen nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from benchmarks.record import Record
 from benchmarks.stability import DEVELOPMENT, VARIABLE
 from experiments.real.measure import rows_of
+from sosbands.types import Array
 
 COMMIT = "17bc590"
 ROOT = Path(__file__).parents[1]
@@ -36,6 +39,9 @@ SIZES = {
 FULL_RANK = (1500, 300.0, 0.3)
 # Splits of a set: more where a test part of few rows makes scores noisy.
 SPLITS, FEW_ROWS, MANY_SPLITS, MAX_ROWS = 6, 1000, 24, 3000
+# The paper's cases, their seeds, and how much worse than before an average may be.
+CASES, CASE_SEEDS, MOST_ERRORS = (1, 2, 3, 4, 5), range(9000, 9100), 1.0
+FIGURES = ("mean width", "mean |local coverage − 0.9|")
 
 # What both versions run: no more of the package than what has been there all the time.
 _SCRIPT = """
@@ -45,7 +51,7 @@ warnings.simplefilter("ignore")
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sosbands import BandProblem, BandRegressor, Gaussian, Newton
 from sosbands.datasets import case
-from sosbands.metrics import interval_score
+from sosbands.metrics import exact_local_coverage, interval_score, mean_width
 
 def mean(kind, seed):
     return HistGradientBoostingRegressor(random_state=seed) if kind == "boosting" else None
@@ -59,6 +65,16 @@ def score(path, kind, seed, most):
     C = model.fit(X[train], y[train]).conformalize(X[cal], y[cal]).predict_interval(X[test], 0.9)
     low, high = y[train].min(), y[train].max()
     return float(interval_score(y[test], np.clip(C, 2 * low - high, 2 * high - low), 0.9))
+
+def simulated(number, seed):
+    truth = case(number)
+    X, y = truth.sample(100, random_state=seed)
+    model = BandRegressor(None, calibration=None, random_state=seed).fit(X, y)
+    model.conformalize(*truth.sample(100, random_state=seed + 10_000))
+    X_new = truth.sample_inputs(1000, random_state=seed + 20_000)
+    C = model.predict_interval(X_new, 0.9)
+    local = exact_local_coverage(truth, C, X_new)
+    return float(mean_width(C)), float(np.abs(local - 0.9).mean())
 
 def seconds(n, d, kind, seed):
     X, y = case(2, dimension=d).sample(n, random_state=seed)
@@ -78,7 +94,7 @@ def soft(n, b):
 
 for line in sys.stdin:
     name, arguments = json.loads(line)
-    asked = {"score": score, "seconds": seconds, "soft": soft}[name]
+    asked = {"score": score, "simulated": simulated, "seconds": seconds, "soft": soft}[name]
     print(json.dumps(asked(*arguments)), flush=True)
 """
 
@@ -96,13 +112,13 @@ class Version:
             text=True,
         )
 
-    def ask(self, name: str, *arguments: object) -> float:
-        """The score, or the processor seconds, of one fit."""
+    def ask(self, name: str, *arguments: object) -> Any:
+        """The score, the two figures of a case, or the processor seconds, of one fit."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([name, arguments]) + "\n")
         self._process.stdin.flush()
-        return float(json.loads(self._process.stdout.readline()))
+        return json.loads(self._process.stdout.readline())
 
     def close(self) -> None:
         """End the process."""
@@ -110,7 +126,7 @@ class Version:
 
 
 def run(full: bool) -> Iterator[Record]:
-    """Time ÷ before at several sizes, then the score ÷ before on the development sets."""
+    """Time ÷ before at several sizes, then the paper's cases, then the development sets."""
     with TemporaryDirectory() as folder:
         packed = subprocess.run(
             ["git", "archive", COMMIT, "src"], cwd=ROOT, capture_output=True, check=True
@@ -123,6 +139,8 @@ def run(full: bool) -> Iterator[Record]:
                 for n, target in targets.items():
                     yield time_ratio(versions, n, kind, target)
             yield full_rank_ratio(versions)
+            for number in CASES:
+                yield from case_differences(versions, number)
             if os.environ.get(VARIABLE):
                 yield score_ratio(versions)
             else:
@@ -163,6 +181,35 @@ def time_ratio(versions: dict[str, Version], n: int, kind: str, target: float) -
         seeds=range(REPEATS + 1),
         notes=", ".join(f"{name} {value:.2g} s" for name, value in medians.items()),
     )
+
+
+def case_differences(versions: dict[str, Version], number: int) -> Iterator[Record]:
+    """How much wider than before, and how much further off, in standard errors of our average.
+
+    Both versions see the same rows; the notes have the difference with its own, smaller error.
+    """
+    found = {
+        name: np.array([version.ask("simulated", number, seed) for seed in CASE_SEEDS])
+        for name, version in versions.items()
+    }
+    for column, figure in enumerate(FIGURES):
+        now, before = (found[name][:, column] for name in ("now", "before"))
+        paired = now - before
+        yield Record(
+            f"case {number}, n = m = 100, kernel mean: {figure} − commit {COMMIT}'s, in s.e.",
+            float(paired.mean()) / error(now),
+            "<=",
+            MOST_ERRORS,
+            unit="",
+            seeds=CASE_SEEDS,
+            notes=f"now {now.mean():.4f} ± {error(now):.4f}, before {before.mean():.4f}, "
+            f"difference {paired.mean():.4f} ± {error(paired):.4f}",
+        )
+
+
+def error(values: Array) -> float:
+    """The standard error of an average."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def score_ratio(versions: dict[str, Version]) -> Record:
