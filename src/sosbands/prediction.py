@@ -262,9 +262,11 @@ class BandPredictions:
 
     @property
     def _given_limits(self) -> tuple[float, float]:
-        low, high = self.y_min, self.y_max
-        given = -np.inf if low is None or isinstance(low, str) else low
-        return given, np.inf if high is None or isinstance(high, str) else high
+        """Those that `fit` was given; one that was set later has no say before the next fit."""
+        limits = self.band_.limits
+        low = -np.inf if limits is None or self.y_min != limits.low else limits.low
+        high = np.inf if limits is None or self.y_max != limits.high else limits.high
+        return (-np.inf if low is None else low), (np.inf if high is None else high)
 
 
 def table_columns(levels: Sequence[float], *, scalar: bool) -> list[str]:

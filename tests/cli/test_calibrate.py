@@ -41,6 +41,17 @@ def test_newer_rows_calibrate_and_nothing_is_refitted(sosbands, model, newer, tm
     assert "of the rows held out, asked for" not in summary
 
 
+def test_rows_that_trained_are_known_by_their_inputs_under_another_name(
+    sosbands, model, folder, newer, tmp_path
+):
+    shuffled = pd.read_csv(folder / "train.csv")[::-1]
+    shuffled.to_csv(tmp_path / "again.csv", index=False)
+    sentence = "of the rows have the very inputs of a training row"
+    out = tmp_path / "m2.skops"
+    assert sentence in sosbands("calibrate", model, tmp_path / "again.csv", "--out", out).stderr
+    assert sentence not in sosbands("calibrate", model, newer, "--out", out).stderr
+
+
 def test_a_model_of_python_is_calibrated_and_keeps_its_notes(sosbands, newer, tmp_path):
     table = rows(120, 1)
     band = BandRegressor(None, calibration=None, random_state=0).fit(table[["x"]], table["y"])
@@ -160,7 +171,7 @@ def test_an_order_that_is_none_is_refused(refused, tmp_path, options, code, sent
 def test_coverage_over_time_is_told_with_what_chance_does():
     rng = np.random.default_rng(0)
     steady = (rng.uniform(size=1000) < 0.9).astype(float)
-    assert over_time(steady, 0.9).endswith("no more than chance away from what was asked")
+    assert over_time(steady, 0.9).endswith("nowhere below what was asked by more than chance")
     falling = np.r_[steady[:800], np.zeros(200)]
     assert "falls short in the last part" in over_time(falling, 0.9)
     assert over_time(steady[:30], 0.9) == "not measured: 40 rows are needed, 30 judge"

@@ -194,3 +194,32 @@ def test_whole_numbers_are_categories_without_a_point():
 def test_cells_that_differ_by_what_nobody_sees_are_one_category():
     found = categories(column("a\0", "a", None, "b", "a\0b"), CsvFormat())
     assert found.tolist() == ["a", "a", None, "b", "a\0b"]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        column("1", "999", "999.0", "-1"),
+        column(1, 999, 999.0, -1),
+        column(1, 999, 999, -1, dtype="int64"),
+        column(1.0, 999.0, 999.0, -1.0, dtype="float64"),
+        column(1, 999, None, -1, dtype="Int64"),
+    ],
+)
+def test_a_number_that_stands_for_nothing_does_however_it_is_stored(cells):
+    expected = [1, np.nan, np.nan, -1]
+    assert np.array_equal(numbers(cells, CsvFormat(na_values=("999",))), expected, equal_nan=True)
+
+
+def test_both_ways_to_read_a_new_cell_are_named_with_what_they_make_of_it():
+    with pytest.raises(TableError) as caught:
+        numbers(column("1,200"), CsvFormat())
+    sentence = "say how the numbers are written, --decimal ',' for 1.2, or say how the numbers "
+    assert sentence in str(caught.value)
+    assert "--thousands ',' for 1200" in str(caught.value)
+
+
+def test_a_percentage_is_not_written_for_the_user():
+    with pytest.raises(TableError, match="write the unit as well, or if") as caught:
+        raise wrong_cell(column("5 %", "0.5"), Numbers("%"), [1], may_differ=True)
+    assert "0.5 %" not in str(caught.value)

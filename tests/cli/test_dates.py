@@ -1,10 +1,14 @@
 from datetime import date, datetime, time, timedelta
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sosbands.cli.column_judging import judged
+from sosbands.cli.column_kinds import Dates
 from sosbands.cli.dates import hours, is_date, moment, needs_order, order_shown
+from sosbands.cli.table_file import CsvFormat, TableError
 
 SPELLINGS = [
     *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y"),
@@ -93,3 +97,16 @@ def test_a_date_with_the_same_day_and_month_needs_no_order():
 )
 def test_times_are_hours(cell, expected):
     assert hours(cell) == (None if expected is None else pytest.approx(expected))
+
+
+def test_dates_that_may_begin_with_the_year_are_asked_about():
+    days = [f"{month:02}-{day:02}" for month in (1, 2) for day in range(1, 20)]
+    years_first = [f"{year}-{day}" for year in (23, 24) for day in days]
+    column = pd.Series(years_first, name="d", dtype=object)
+    with pytest.raises(
+        TableError, match="'23-01-01', in which the year may come first: write years"
+    ):
+        judged(column, CsvFormat())
+    assert judged(column, CsvFormat(day_first=True)) == Dates(True)
+    days_first = pd.Series(["-".join(reversed(one.split("-"))) for one in years_first], name="d")
+    assert judged(days_first.astype(object), CsvFormat()) == Dates(True)

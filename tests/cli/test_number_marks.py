@@ -106,3 +106,34 @@ def test_the_marks_of_a_locale_show_in_its_numbers(locale):
     assert decimal == LOCALES[locale][0]
     form = CsvFormat(decimal=decimal, thousands=between)
     assert [number(text, form) for text in column] == [strictly(text, locale) for text in column]
+
+
+@pytest.mark.parametrize(
+    ("column", "sep", "unclear"),
+    [
+        (["1.904", "1.442", "976"], ",", True),  # whole numbers below a thousand beside them
+        (["1.904", "1.442"], ";", True),
+        (["1.904", "1.442"], ",", False),  # three decimals
+        (["1.904", "1.442", "0.976"], ";", False),
+        (["1.904", "1.442", "97.6"], ";", False),
+        (["1.904", "1.442", "1976"], ",", False),
+        (["1.904", "12", "976"], ",", False),  # one alone may be a slip
+    ],
+)
+def test_points_that_may_be_between_thousands_are_asked_about(column, sep, unclear):
+    table = pd.DataFrame({"n": ["1", "2", "3"][: len(column)], "a": column}, dtype=object)
+    table.attrs["sep"] = sep
+    problems = Problems()
+    assert marks_shown(table, TableFile("t.csv"), problems) == CsvFormat()
+    asked = [str(problem) for problem in problems.found]
+    sentence = (
+        "column 'a' holds '1.904', which may be 1.904 or 1904: say which, --decimal '.' or "
+        "--decimal ',' --thousands '.'"
+    )
+    assert asked == [sentence] * unclear
+    for answer, value in (((".", ""), 1.904), ((",", "."), 1904.0)):
+        form = CsvFormat(decimal=answer[0], thousands=answer[1])
+        problems = Problems()
+        said = TableFile("t.csv", form, frozenset({"decimal", "thousands"}))
+        assert number("1.904", marks_shown(table, said, problems)) == value
+        assert not problems.found

@@ -225,7 +225,8 @@ def test_rows_are_cut_to_the_header_only_if_nothing_is_lost(write):
 
 def test_rows_with_too_many_cells_can_be_left_out(write):
     file, problems = TableFile(write("x,y\n1,2\n1,2,3\n5,6\n")), Problems()
-    table = table_reading.read_table(file, problems, drop_ragged=True)
+    with pytest.warns(UserWarning, match="more cells than the header: 1; they are left out"):
+        table = table_reading.read_table(file, problems, drop_ragged=True)
     assert table.to_numpy().tolist() == [["1", "2"], ["5", "6"]]
     assert not problems.found
     assert lines_of(file, [1]) == {1: 4}
@@ -259,7 +260,7 @@ def test_a_header_that_lacks_a_name_is_said_to(write, drop_ragged):
     file = TableFile(write("x,y\n1,2,3\n2,3,4\n"))
     sentence = (
         r"^no row of .*table\.csv has as many cells as the header, 2; line 2 has 3: name every "
-        "column in the header$"
+        "column in the header, or put quotes around cells that contain the separator"
     )
     with pytest.raises(TableError, match=sentence):
         table_reading.read_table(file, Problems(), drop_ragged=drop_ragged)
@@ -269,3 +270,20 @@ def test_a_header_that_lacks_a_name_is_said_to(write, drop_ragged):
 def test_a_note_for_spreadsheets_is_no_header(write, mark):
     with pytest.raises(TableError, match=r"is 'sep=;', a note .*: delete that line$"):
         read_table(write(f"{mark}sep=;\nx;y\n1;2\n2;3\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(b"\x1f\x8b\x08", "packed by gzip"), (b"PK\x03\x04", "a spreadsheet"), (b"PAR1", "a Parquet")],
+)
+def test_other_files_under_the_name_of_a_csv_file_are_recognised(tmp_path, content, kind):
+    (tmp_path / "t.csv").write_bytes(content + bytes(100))
+    with pytest.raises(
+        TableError, match=rf"t\.csv is not a CSV file but .*{kind}.*let its name end"
+    ):
+        table_reading.read_table(TableFile(str(tmp_path / "t.csv")), Problems())
+
+
+def test_a_letter_with_its_mark_is_the_same_however_it_is_written(write):
+    file = TableFile(write("gro\u0308\u00dfe,y\n1,2\n"))
+    assert list(table_reading.read_table(file, Problems())) == ["gr\u00f6\u00dfe", "y"]

@@ -1,5 +1,7 @@
 import gzip
 import os
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -156,3 +158,57 @@ def test_a_parquet_file_that_is_none_or_empty_is_refused(tmp_path, rows):
         (tmp_path / "t.parquet").write_bytes(b"PAR1 and so on")
     with pytest.raises(TableError, match="not a complete Parquet file" if rows else "no rows"):
         read_table(path)
+
+
+def parquet_with_gaps(path):
+    """Columns that pandas would change: whole numbers with gaps, decimals, text that comes late."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    big = 2**60
+    table = pa.table(
+        {
+            "id": pa.array([big + 1, None, big + 3], pa.int64()),
+            "small": pa.array([1, 2, None], pa.uint8()),
+            "price": pa.array([None, Decimal("1.50"), None], pa.decimal128(12, 2)),
+            "late": pa.array([None, None, "x"], pa.string()),
+        }
+    )
+    parquet.write_table(table, path)
+    return table
+
+
+def test_columns_of_a_parquet_file_are_written_as_they_were_read(tmp_path):
+    table = parquet_with_gaps(tmp_path / "t.parquet")
+    source = TableFile(str(tmp_path / "t.parquet"))
+    with writer(TableFile(str(tmp_path / "out.PARQUET")), source) as append:
+        for block in read_blocks(source, rows=1):
+            append(block)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    found = parquet.read_table(tmp_path / "out.PARQUET")
+    assert found.equals(table)
+    assert found.schema.types == table.schema.types
+    with writer(TableFile(str(tmp_path / "out.csv"))) as append:
+        for block in read_blocks(source):
+            append(block)
+    assert (tmp_path / "out.csv").read_text() == (
+        f"id,small,price,late\n{2**60 + 1},1,,\n,2,1.50,\n{2**60 + 3},,,x\n"
+    )
+
+
+def test_cells_of_several_types_become_text_in_a_parquet_file(tmp_path):
+    block = pd.DataFrame({"when": [date(2024, 1, 2), "later", None], "x": [1, 2, 3]})
+    path = written(tmp_path / "t.parquet", block)
+    assert read_table(path)["when"].tolist() == ["2024-01-02", "later", None]
+
+
+def test_names_that_repeat_are_refused_in_a_parquet_file(tmp_path):
+    block = pd.DataFrame([[1, 2]], columns=["x", "x"])
+    with pytest.raises(TableError, match=r"several columns named 'x': give each its own name"):
+        written(tmp_path / "t.parquet", block)
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_end_of_a_name_says_what_it_does_in_capitals_too(tmp_path):
+    path = written(tmp_path / "t.CSV.GZ", pd.DataFrame({"x": ["1"]}))
+    assert gzip.decompress((tmp_path / "t.CSV.GZ").read_bytes()) == b"x\n1\n"
+    assert read_table(path)["x"].tolist() == ["1"]
+    assert TableFile("T.TSV").sep == "\t"

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
@@ -157,3 +158,26 @@ def test_guesses_of_another_kind_of_model_are_not_taken_over(n, known, monkeypat
     X, y = wave(n)
     band(LinearRegression(), calibration="cv+", cv=5).fit(X, y)
     assert calls == [False] * 5 + [known]
+
+
+def numbers_with_gaps(seed):
+    """A fold may hold all rows that lack something, another a level of text."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(100, 2))
+    X[rng.choice(100, 10, replace=False), 1] = np.nan
+    return X, rng.normal(size=100)
+
+
+def text_of_many_levels(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (60, 2))
+    y = X[:, 0] + (0.2 + np.abs(X[:, 1])) * rng.normal(size=60)
+    return pd.DataFrame(X, columns=["a", "b"]).assign(z=[f"c{i % 30}" for i in range(60)]), y
+
+
+@pytest.mark.parametrize("rows", [numbers_with_gaps, text_of_many_levels])
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_whose_folds_have_other_columns_than_all_rows(rows, seed):
+    X, y = rows(seed)
+    model = BandRegressor(None, calibration="cv+", random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_interval(X, 0.8)).all()

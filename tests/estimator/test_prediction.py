@@ -323,3 +323,13 @@ def test_a_forked_process_predicts(monkeypatch):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     ended = subprocess.run([sys.executable, "-c", FORKED], check=False)
     assert ended.returncode == 0
+
+
+@pytest.mark.parametrize("later", [{"y_min": 0.5}, {"y_max": 0.5}, {"y_min": "auto"}])
+def test_limits_that_are_set_after_the_fit_wait_for_the_next(later):
+    X, y = wave()
+    model = band().fit(X, y)
+    before = model.predict_interval(X, 0.8), model.predict_cdf(X, y)
+    model.set_params(**later)
+    assert np.array_equal(model.predict_interval(X, 0.8), before[0])
+    assert np.array_equal(model.predict_cdf(X, y), before[1])

@@ -108,7 +108,7 @@ def test_size_stratified_coverage_is_the_smallest_over_bins_of_width():
         (lambda: metrics.interval_score([0.0], ONE, 90), r"level must be in \(0, 1\)"),
         (
             lambda: metrics.interval_score([0.0], ONE, [0.8, 0.9]),
-            "one for each set of intervals or quantiles, 1, got 2",
+            "must be one number for one interval or quantile of each row, got",
         ),
         (lambda: metrics.r2_sqi([0.0], [0.0, 0], ONE, level=0.9), "mean must hold one finite"),
         (lambda: metrics.r2_sqi([0.0], [0.0], ONE, level=0.9), r"n_bins must be .* \(1\), got 50"),
@@ -133,3 +133,16 @@ def test_intervals_that_cannot_be_judged_are_refused(call, message):
 def test_weights_that_are_none_are_refused(weights, sentence):
     with pytest.raises(ValueError, match=f"^sample_weight .*{sentence}"):
         metrics.coverage([1, 2, 3], [[0, 2]] * 3, sample_weight=weights)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-320])
+def test_weights_count_by_their_ratios_however_large_they_are(size):
+    weights = size * np.ones(4)
+    assert metrics.coverage(Y, INTERVALS, sample_weight=weights) == 0.5
+    expected = metrics.interval_score(Y, INTERVALS, 0.5)
+    assert metrics.interval_score(Y, INTERVALS, 0.5, sample_weight=weights) == expected
+
+
+def test_one_interval_has_one_level():
+    with pytest.raises(ValueError, match=r"level must be one number for one .*got \[0\.9\]: give"):
+        metrics.interval_score(Y, INTERVALS, [0.9])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from dataclasses import replace
 
@@ -10,6 +11,8 @@ import numpy as np
 from sosbands.cli.known_files import KnownFile, known_as
 from sosbands.cli.models import StoredModel
 from sosbands.cli.table_rows import LabelledRows
+from sosbands.evaluation.judged_rows import SEEN
+from sosbands.evaluation.results import MANY_SEEN
 from sosbands.metrics import mean_width
 
 # What a summary says of a calibration that is none any more.
@@ -23,6 +26,14 @@ def calibrated(
 
     Also what there is to tell of them. From now on the model has seen these rows.
     """
+    seen = float(np.mean(stored.model.extrapolation(rows.X) < SEEN))
+    if seen > MANY_SEEN:
+        warnings.warn(
+            f"{100 * seen:.0f} % of the rows have the very inputs of a training row: if they "
+            "trained the model, intervals are now too narrow; calibrate with rows that it has not "
+            "seen",
+            stacklevel=2,
+        )
     model = copy(stored.model)
     (model.partial_conformalize if add else model.conformalize)(rows.X, rows.y)
     summary = {

@@ -48,8 +48,15 @@ _NEARLY = re.compile(
 def numbers_and_others(column: pd.Series[Any], form: CsvFormat) -> tuple[Array, list[int]]:
     """The numbers (NaN elsewhere), and the places of cells that are neither finite nor missing.
 
-    False and true count as zero and one.
+    False and true count as zero and one. A number that stands for nothing does however it is
+    written: 999 and 999.0 are the same.
     """
+    values, wrong = _numbers_and_others(column, form)
+    nothing = [value for text in form.na_values if (value := number(text, form)) is not None]
+    return (np.where(np.isin(values, nothing), np.nan, values) if nothing else values), wrong
+
+
+def _numbers_and_others(column: pd.Series[Any], form: CsvFormat) -> tuple[Array, list[int]]:
     if pd.api.types.is_numeric_dtype(column.dtype):
         values = column.to_numpy(np.float64, na_value=np.nan)
         return values, np.flatnonzero(np.isinf(values)).tolist()

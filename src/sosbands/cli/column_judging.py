@@ -136,6 +136,12 @@ def _numbers(column: pd.Series[Any], values: Array) -> Numbers | LeftOut:
 def _dates(column: pd.Series[Any], distinct: list[Any], form: CsvFormat, may_leave: bool) -> Dates:
     name, unclear = quoted(column.name), [one for one in distinct if dates.needs_order(one)]
     order = form.day_first
+    if order is None and dates.may_begin_with_years(unclear):
+        raise TableError(
+            f"column {name} holds dates such as {quoted(unclear[0])}, in which the year may come "
+            "first: write years with four digits, or say what comes first, --day-first or "
+            "--month-first"
+        )
     if order is None and unclear:
         shown = dates.order_shown(unclear)
         if not shown:
@@ -182,14 +188,21 @@ def _advice(column: pd.Series[Any], kind: Kind, others: pd.Series[Any], may_diff
     said = ["correct it" if len(odd) == 1 else "correct them"]
     bare = all(map(cells.nearly_a_number, odd))
     if isinstance(kind, Numbers) and kind.unit and bare:
-        said = [f"write the unit as well, {quoted(f'{odd[0].strip()} {kind.unit}')}"]
+        said = ["write the unit as well"]
+        if kind.unit not in "%‰":  # 0.5 may be 50 %
+            said = [f"write the unit as well, {quoted(f'{odd[0].strip()} {kind.unit}')}"]
     elif may_differ and isinstance(kind, Numbers) and bare:
         texts = [cell for cell in column if isinstance(cell, str)]
+        ways: dict[float, CsvFormat] = {}  # the first by which the first cell is that number
+        for one in readers([texts]):
+            read = [cells.number(cell, one) for cell in odd]
+            if None not in read:
+                ways.setdefault(read[0], one)  # type: ignore[arg-type]
+        right = [(one, f" for {value:.15g}") for value, one in ways.items()]
         said += [
-            f"say how the numbers are written, {as_options(one)}"
-            for one in readers([texts])
-            if all(cells.number(cell, one) is not None for cell in odd)
-        ][:1]
+            f"say how the numbers are written, {as_options(one)}{means * (len(right) > 1)}"
+            for one, means in right
+        ]
     short = len(odd) <= _MOST_ODD and max(map(len, odd)) <= _LONGEST_ODD
     if short and all(cell.isprintable() for cell in odd):
         missing = " ".join(f"--na-values {shlex.quote(cell.strip())}" for cell in odd)

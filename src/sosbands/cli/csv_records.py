@@ -20,6 +20,12 @@ from sosbands.quoting import quoted
 # Cells of a table are separated by one of these; and lines that show by which.
 _SEPARATORS = ",;\t|"
 _LINES_LOOKED_AT = 30
+# First bytes of files that are no text.
+_OTHER_KINDS = {
+    b"\x1f\x8b": ("one packed by gzip", "unpack it, or let its name end in .gz"),
+    b"PK\x03\x04": ("a spreadsheet or a zip archive", "let its name end in .xlsx, or unpack it"),
+    b"PAR1": ("a Parquet file", "let its name end in .parquet"),
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Layout:
     def of(cls, file: TableFile, stream: io.BufferedReader) -> Layout:
         """What the beginning shows, unless the user has said it."""
         start = stream.peek()
+        _check_text(start, file)
         encoding = encoding_of(file, start)
         if file.form.encoding is None and not encoding.startswith("utf"):
             warnings.warn(
@@ -46,6 +53,13 @@ class Layout:
         sep = file.sep if file.form.sep is not None else _separator(text, file.sep)
         blank, cells = _first(csv.reader(io.StringIO(text, newline=""), delimiter=sep))
         return cls(encoding, sep, blank, tuple(cells))
+
+
+def _check_text(start: bytes, file: TableFile) -> None:
+    """Refuse other kinds of files under the name of a CSV file."""
+    for mark, (kind, advice) in _OTHER_KINDS.items():
+        if start.startswith(mark):
+            raise TableError(f"{file.name} is not a CSV file but {kind}: {advice}")
 
 
 @contextmanager

@@ -73,6 +73,16 @@ def needs_order(cell: Any) -> bool:
     return found is not None and found["mark"] != "." and found["first"] != found["then"]
 
 
+def may_begin_with_years(cells: Iterable[Any]) -> bool:
+    """Whether dates as 23-01-31 are rather years, months and days: there are more days than years.
+
+    Said of cells whose order of day and month is in question.
+    """
+    parts = [cell.split()[0].split("-") for cell in cells]
+    short = [part for part in parts if len(part) == 3 and all(len(one) == 2 for one in part)]
+    return len({part[2] for part in short}) > len({part[0] for part in short})
+
+
 def hours(cell: Any) -> float | None:
     """The time of a day, or how long something takes, in hours; None if a cell is neither."""
     if isinstance(cell, time):

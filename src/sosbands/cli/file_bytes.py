@@ -49,7 +49,7 @@ def opened(file: TableFile) -> Iterator[io.BufferedReader]:
             if not stream.closed:  # by somebody else, if a reader was left half-way
                 stream.detach()  # standard input stays open
     else:
-        with gzip.open(file.path) if file.path.endswith(".gz") else open(file.path, "rb") as raw:
+        with gzip.open(file.path) if file.is_gzip else open(file.path, "rb") as raw:
             yield io.BufferedReader(raw, _CHUNK)
 
 

@@ -130,7 +130,7 @@ def over_time(hits: Array, level: float) -> str:
         binomial_bounds(int(part.sum()), len(part), confidence=1 - 0.05 / n) for part in parts
     ]
     short = [at for at, (_, high) in enumerate(bounds) if high < level]
-    verdict = "no more than chance away from what was asked"
+    verdict = "nowhere below what was asked by more than chance"
     if short:
         verdict = (
             "falls short in the last part: calibrate with newer rows, sosbands calibrate"

@@ -72,7 +72,9 @@ def predict(
     form, blocks = stored.form_of(data), read_blocks(data)
     first = next(blocks)
     shown = first.attrs.get("sep", data.sep)  # predictions are separated as the table is
-    target = TableFile(out, form if shown == data.sep else replace(form, sep=shown))
+    target = TableFile(out, form)
+    if shown != data.sep or target.is_stream:  # a name says how the file is separated
+        target = replace(target, form=replace(form, sep=shown))
     levels = tuple(dict.fromkeys(levels)) or (stored.level,)
     columns = NewColumns(
         stored,
@@ -86,7 +88,7 @@ def predict(
         unseen=UnseenCategories(),
     )
     rows = 0
-    with writer(target) as write:
+    with writer(target, data) as write:
         for block in chain([first], blocks):
             write(columns.added_to(block))
             rows += len(block)

@@ -1,11 +1,13 @@
 """Which marks the numbers of a table have, decimal and between thousands, as far as they show.
 
 Marks are taken for those of the table if all its numbers can be read with them, and if no others
-can read them as other numbers. If 1,234 might be both, it is asked.
+can read them as other numbers. If 1,234 might be both, it is asked. So it is of 1.234, where every
+point of a table has three digits behind it.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +25,7 @@ _MARKS = [
     *((".", ""), (",", ""), (".", ","), (",", ".")),
     *((decimal, between) for between in " '_" for decimal in ".,"),
 ]
+_PLAIN, _POINT_BETWEEN = CsvFormat(), re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
 
 
 def marks_shown(table: pd.DataFrame, file: TableFile, problems: Problems) -> CsvFormat:
@@ -43,6 +46,10 @@ def marks_shown(table: pd.DataFrame, file: TableFile, problems: Problems) -> Csv
         if name not in plain and (found := _written_numbers(table.iloc[:, at], form))
     }
     if _reads(possible[0], numbers.values()):
+        unclear = {} if "decimal" in file.said else _between_thousands(table)
+        if unclear and possible[0].decimal == ".":
+            ways = [form, replace(form, decimal=",", thousands=".")]
+            problems.add(_question(table, unclear, ways))
         return possible[0]
     others = (_texts(table.iloc[:, at]) for at, name in enumerate(table.columns) if name in plain)
     right = readers([*numbers.values(), *others], possible)
@@ -54,6 +61,25 @@ def marks_shown(table: pd.DataFrame, file: TableFile, problems: Problems) -> Csv
     if len(apart) > 1:
         problems.add(_question(table, numbers, list(apart.values())))
     return next(iter(apart.values()), possible[0])
+
+
+def _between_thousands(table: pd.DataFrame) -> dict[int, list[str]]:
+    """Numbers whose point may be between thousands, by column; none if one point is decimal.
+
+    They may where semicolons separate cells, as in countries that write 1.234,5, and where whole
+    numbers stand beside them in the same column, but none of a thousand or more.
+    """
+    found: dict[int, list[str]] = {}
+    for at in range(table.shape[1]):
+        texts = [cell.strip() for cell in _texts(table.iloc[:, at])]
+        pointed = [cell for cell in texts if "." in cell and cells.number(cell, _PLAIN) is not None]
+        if not all(map(_POINT_BETWEEN.fullmatch, pointed)):
+            return {}
+        whole = [cell for cell in texts if cell.isdecimal()]
+        small = bool(whole) and max(map(len, whole)) <= 3
+        if len(pointed) > 1 and (small or table.attrs.get("sep") == ";"):
+            found[at] = pointed
+    return found
 
 
 def readers(

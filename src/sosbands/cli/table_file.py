@@ -7,6 +7,7 @@ input, or to standard output.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,8 +21,11 @@ _MOST_PROBLEMS = 100
 
 
 def column_name(text: str) -> str:
-    """A name as people would type it: without line ends, which headers of spreadsheets have."""
-    return re.sub(r"\s*[\r\n\t]\s*", " ", text.strip())
+    """A name as people would type it: without line ends, which headers of spreadsheets have.
+
+    Letters with marks are one character each; some systems write them as two.
+    """
+    return unicodedata.normalize("NFC", re.sub(r"\s*[\r\n\t]\s*", " ", text.strip()))
 
 
 class TableError(ValueError):
@@ -135,7 +139,12 @@ class TableFile:
     @property
     def is_parquet(self) -> bool:
         """Whether it is a Parquet file and not CSV."""
-        return self.path.endswith((".parquet", ".pq"))
+        return self.path.lower().endswith((".parquet", ".pq"))
+
+    @property
+    def is_gzip(self) -> bool:
+        """Whether it is packed."""
+        return self.path.lower().endswith(".gz")
 
     @property
     def is_spreadsheet(self) -> bool:
@@ -145,4 +154,5 @@ class TableFile:
     @property
     def sep(self) -> str:
         """What is between two cells of this CSV file, unless its beginning shows another."""
-        return self.form.sep or ("\t" if self.path.removesuffix(".gz").endswith(".tsv") else ",")
+        tabs = self.path.lower().removesuffix(".gz").endswith(".tsv")
+        return self.form.sep or ("\t" if tabs else ",")

@@ -39,6 +39,12 @@ def read_table(file: TableFile, problems: Problems, *, drop_ragged: bool = False
     if ragged.long and not drop_ragged:
         problems.add(f"{_ragged_lines(ragged, file)}, or leave them out with --drop-ragged")
     ragged.warn(file)
+    if ragged.long and drop_ragged:
+        warnings.warn(
+            f"rows of {file.name} with more cells than the header: {len(ragged.long)}; they are "
+            "left out",
+            stacklevel=2,
+        )
     return table
 
 
@@ -136,7 +142,7 @@ def _ragged_lines(ragged: _Ragged, file: TableFile) -> str:
 
 
 def _blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFrame]:
-    if file.path.endswith((".zip", ".bz2", ".xz", ".zst")):
+    if file.path.lower().endswith((".zip", ".bz2", ".xz", ".zst")):
         raise TableError(f"{file.path} is compressed, but not by gzip: unpack it, or use gzip")
     start = 0
     for block in _kind_of_blocks(file, rows, ragged):
@@ -147,7 +153,8 @@ def _blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFram
     if start == 0 and ragged.long:
         raise TableError(
             f"no row of {file.name} has as many cells as the header, {ragged.columns}; line "
-            f"{ragged.long[0]} has {ragged.cells}: name every column in the header"
+            f"{ragged.long[0]} has {ragged.cells}: name every column in the header, or put quotes "
+            "around cells that contain the separator, such as numbers with a comma"
         )
     if start == 0:
         raise TableError(f"{file.name} has a header but no rows: there is nothing to do")
@@ -173,10 +180,24 @@ def _parquet_blocks(file: TableFile, rows: int) -> Iterator[pd.DataFrame]:
                     f"{file.name} has several columns named {listed(twice)}: give each its own name"
                 )
             for batch in stored.iter_batches(batch_size=rows):
-                yield batch.to_pandas()
+                yield _pandas_of(batch)
     except pa.ArrowInvalid as error:
         first = shortened(str(error).splitlines()[0], 200)
         raise TableError(f"{file.path} is not a complete Parquet file: {first}") from error
+
+
+def _pandas_of(batch: Any) -> pd.DataFrame:
+    """Whole numbers stay whole where some are missing; floats would lose digits of them."""
+    import pyarrow as pa
+
+    kinds = {column.type for column in batch.columns if column.null_count}
+    whole = {
+        kind: pd.api.types.pandas_dtype(str(kind).replace("u", "U").replace("i", "I"))
+        for kind in kinds
+        if pa.types.is_integer(kind)
+    }
+    table: pd.DataFrame = batch.to_pandas(types_mapper=whole.get)
+    return table
 
 
 def _csv_blocks(file: TableFile, rows: int, ragged: _Ragged) -> Iterator[pd.DataFrame]:

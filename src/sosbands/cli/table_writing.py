@@ -14,15 +14,19 @@ import numpy as np
 import pandas as pd
 
 from sosbands.cli.table_file import TableError, TableFile
-from sosbands.cli.table_reading import parquet_module
+from sosbands.cli.table_reading import parquet_module, repeated
 from sosbands.persistence.replacing import replacing
+from sosbands.quoting import listed
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
 
 
 @contextmanager
-def writer(file: TableFile) -> Iterator[Write]:
-    """A function that appends a block to a table; the file appears when the context ends well."""
+def writer(file: TableFile, source: TableFile | None = None) -> Iterator[Write]:
+    """A function that appends a block to a table; the file appears when the context ends well.
+
+    Columns of the source keep their types, if both are Parquet files.
+    """
     if file.is_spreadsheet:
         raise TableError(f"tables are written as CSV or Parquet, got {file.path}: rename it")
     if file.is_stream:
@@ -31,10 +35,10 @@ def writer(file: TableFile) -> Iterator[Write]:
         return
     with replacing(file.path) as temporary:
         if file.is_parquet:
-            with _parquet_writer(temporary) as write:
+            with _parquet_writer(temporary, source) as write:
                 yield write
         else:
-            opened: Any = partial(gzip.open, compresslevel=6) if temporary.endswith(".gz") else open
+            opened: Any = partial(gzip.open, compresslevel=6) if file.is_gzip else open
             with opened(temporary, "wt", encoding="utf-8", newline="") as stream:
                 yield _csv_writer(stream, file)
 
@@ -68,18 +72,31 @@ def _cells(column: pd.Series[Any], decimal: str) -> list[Any]:
 
 
 @contextmanager
-def _parquet_writer(path: str) -> Iterator[Write]:
+def _parquet_writer(path: str, source: TableFile | None) -> Iterator[Write]:
     """A function that appends blocks to a Parquet file; all have the types of the first."""
     parquet = parquet_module()
     import pyarrow as pa
 
     file: Any = None
+    types: dict[str, Any] = {}
+    if source is not None and source.is_parquet:
+        stored = parquet.read_schema(source.path)
+        types = dict(zip(stored.names, stored.types, strict=True))
 
     def write(block: pd.DataFrame) -> None:
         nonlocal file
+        twice = repeated(block.columns)
+        if twice:
+            raise TableError(
+                f"a Parquet file cannot have several columns named {listed(twice)}: give each its "
+                "own name, or write a CSV file"
+            )
+        mixed = {str(name): _as_text(part) for name, part in block.items() if _is_mixed(part)}
+        block = block.assign(**mixed)
         if file is None:
-            schema = pa.Schema.from_pandas(block, preserve_index=False)
-            file = parquet.ParquetWriter(path, schema)
+            made = pa.Schema.from_pandas(block, preserve_index=False)
+            kept = [part.with_type(types.get(part.name, part.type)) for part in made]
+            file = parquet.ParquetWriter(path, pa.schema(kept))
         file.write_table(pa.Table.from_pandas(block, file.schema, preserve_index=False))
 
     try:
@@ -87,3 +104,12 @@ def _parquet_writer(path: str) -> Iterator[Write]:
     finally:
         if file is not None:
             file.close()
+
+
+def _is_mixed(column: pd.Series[Any]) -> bool:
+    """Whether cells of a spreadsheet are of several types, which no column of Parquet can have."""
+    return column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed")
+
+
+def _as_text(column: pd.Series[Any]) -> pd.Series[Any]:
+    return column.map(str, na_action="ignore")

@@ -48,7 +48,7 @@ _SAMPLE = 20_000
 _PART_ROWS, _DEPENDENCE_ROWS, _SLAB_ROWS, _CLASSIFIED_ROWS = 20, 50, 200, 200
 _WIDTH_BINS = 5
 # `extrapolation` beyond which the model guesses, and below which a row is a training row.
-FAR, _SEEN = 0.5, 1e-9
+FAR, SEEN = 0.5, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class PredictedRows:
             rmse=float(np.sqrt(np.mean((self.y - self.mean) ** 2))),
             **values,
             extrapolating=float(np.mean(self.extrapolation > FAR)),
-            seen=float(np.mean(self.extrapolation < _SEEN)),
+            seen=float(np.mean(self.extrapolation < SEEN)),
             by_level=coverage_by_level(
                 self.y, self.intervals, self.levels, self.n_calibration, asked=self.level
             ),

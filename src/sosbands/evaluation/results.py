@@ -10,7 +10,7 @@ import numpy as np
 from sosbands.evaluation.coverage_counts import LevelCoverage, PartCoverage
 
 # With more rows than this that trained the model, its coverage is not that of new rows.
-_MANY_SEEN = 0.5
+MANY_SEEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Evaluation:
             "infinite": f"All intervals are infinite: {self.n_calibration} calibration rows or "
             f"groups are too few for a level of {self.level:g}.",
         }[self.outcome]
-        if self.seen > _MANY_SEEN:
+        if self.seen > MANY_SEEN:
             sentence += (
                 f" But {100 * self.seen:.0f} % of the rows have the very inputs of a training row: "
                 "if they trained the model, they say little about new ones."

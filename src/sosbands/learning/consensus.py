@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from sosbands.learning.encoding import BandInputs
 from sosbands.learning.fitted_band import FittedBand
 from sosbands.learning.kernel_mean import KernelMean
 from sosbands.learning.likelihood_search import plain
@@ -36,6 +37,16 @@ class Consensus:
 
     bands: Sequence[FittedBand]
     tunings: Sequence[Tuning | None]
+
+    def about(self, encoding: BandInputs) -> Consensus | None:
+        """What they chose, if they see columns that stand for the same; else nothing.
+
+        Without the rows of a fold a column of text may have fewer levels, and another nothing
+        missing.
+        """
+        meanings = encoding.meanings
+        same = all(band.encoding.meanings == meanings for band in self.bands)
+        return self if same and meanings is not None else None
 
     def estimator(self, estimator: Any) -> Any:
         """The regressor to fit to all rows: a kernel mean need not search for its lengthscales.

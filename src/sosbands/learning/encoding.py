@@ -240,6 +240,16 @@ class BandInputs:
         return cls(encoder), seen
 
     @property
+    def meanings(self) -> list[str] | None:
+        """What the columns stand for; None if nobody can tell."""
+        if self.transformer is None:
+            return []
+        try:
+            return list(map(str, self.transformer.get_feature_names_out()))
+        except (AttributeError, ValueError):
+            return None
+
+    @property
     def notices(self) -> list[str]:
         """What users should know about columns of X."""
         return list(getattr(self.transformer, "notices_", ()))

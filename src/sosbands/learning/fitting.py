@@ -113,9 +113,8 @@ def learn_by_folds(
     if whole is not None:
         sizes = _guessed_sizes(learner, parts, [rows for rows, _ in held_out], folds)
         whole = replace(whole, sizes=sizes)
-    mean = consensus.estimator(learner.estimator)
-    informed = replace(learner.part(), estimator=mean)
-    learned = _learned(informed, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
+    last = learner.part()
+    learned = _learned(last, X, y, groups, told, folds=folds, mean=whole, consensus=consensus)
     calibration = kind.of_folds(held_out)
     certificates = [part.solution.certificate for part in (learned, *parts)]
     return Fitted(learned, calibration, n, certificates)

@@ -74,9 +74,10 @@ class KernelBand(BaseEstimator):  # type: ignore[misc]
         λ₁ and λ₂.
     training_coverage : "auto", float or tuple of float
         τ in (0, 1]: the share of the rows that f aims to cover before calibration. 1.0 is the
-        paper's hard band. It is not the confidence level. Several, increasing, make nested bands of
-        two sides, one for each; the calibrated intervals of any level go through them. "auto": 0.8,
-        or (0.5, 0.9) if not symmetric.
+        paper's hard band. It is not the confidence level. Several, increasing and below 1, make
+        nested bands of two sides, one for each; the calibrated intervals of any level go through
+        them. A band that turns out symmetric has the last level alone. "auto": 0.8, or (0.5, 0.9)
+        if not symmetric.
     centre_penalty : "auto", float or None
         Bands of two sides go around c + δ, about the median of y; this is the penalty of ‖δ‖². c is
         the mean m, or, around a given model of fewer than 5000 rows, its average with a kernel

@@ -181,7 +181,8 @@ class BandLearner:
         """
         with few_threads(len(y)):
             folds = folds or self.folds(X, y, groups)
-            rows = self._prepared(X, y, groups, folds, told, mean=mean)
+            rows = self._prepared(X, y, groups, folds, told, mean=mean, consensus=consensus)
+            consensus = None if consensus is None else consensus.about(rows.encoding)
             rows, blend = self._blended(rows, len(y), groups, consensus)
             leftover = Leftover.of(
                 rows.y, rows.mean.predictions, threshold=self.remove_outliers, rules=self.rules
@@ -221,11 +222,14 @@ class BandLearner:
         told: FitParameters,
         *,
         mean: OutOfSample | None,
+        consensus: Consensus | None,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
             return self._with_given_mean(X, y, folds, mean, told)
-        return self._with_kernel_mean(X, y, groups, folds, told.weights)
+        return self._with_kernel_mean(
+            X, y, groups, folds, weights=told.weights, consensus=consensus
+        )
 
     def _exchangeable(self, groups: Indices | None) -> bool:
         return groups is None and isinstance(self.cv, Integral)
@@ -253,10 +257,19 @@ class BandLearner:
         return rows.take(rows.order)
 
     def _with_kernel_mean(
-        self, X: Any, y: Array, groups: Indices | None, folds: Folds, weights: Array | None
+        self,
+        X: Any,
+        y: Array,
+        groups: Indices | None,
+        folds: Folds,
+        *,
+        weights: Array | None,
+        consensus: Consensus | None,
     ) -> PreparedRows:
         """A kernel mean sees what the band sees, in the order of the band."""
         encoding, seen = BandInputs.learn(X, y, self.transformer, folds)
+        agreed = None if consensus is None else consensus.about(encoding)
+        estimator = self.estimator if agreed is None else agreed.estimator(self.estimator)
         unknown = OutOfSample(Mean(self.estimator, True), np.full(len(y), np.nan))
         inputs = VaryingInputs.of(seen.B)
         rows = PreparedRows(encoding, inputs, seen, y, folds, unknown, weights)
@@ -264,7 +277,7 @@ class BandLearner:
         rows = rows.take(order)
         with self.progress.phase("mean", 1):
             mean = kernel_mean(
-                self.estimator,
+                estimator,
                 rows.B,
                 rows.y,
                 folds=None if self._exchangeable(groups) else rows.folds,

@@ -57,10 +57,15 @@ def levels_of(level: ArrayLike, lower: Array | Mask) -> Array:
     p, shape = np.asarray(level, dtype=np.float64), lower.shape[1:]
     if not np.all((p > 0) & (p < 1)):
         raise ValueError(f"level must be in (0, 1), got {level!r}: write 90 % as 0.9")
+    if p.ndim and not shape:
+        raise ValueError(
+            f"level must be one number for one interval or quantile of each row, got {level!r}: "
+            "give that number alone"
+        )
     if p.shape not in ((), shape):
         raise ValueError(
             f"level must be one number, or one for each set of intervals or quantiles, "
-            f"{shape[0] if shape else 1}, got {p.size}: name those that were predicted"
+            f"{shape[0]}, got {p.size}: name those that were predicted"
         )
     return np.broadcast_to(p, shape)
 
@@ -100,4 +105,4 @@ def _checked_weights(weights: ArrayLike, n: int) -> Array:
             "sample_weight must hold finite numbers >= 0, some of them positive, got numbers from "
             f"{w.min():g} to {w.max():g}: give 0 to leave a row out"
         )
-    return w
+    return np.asarray(w / w.max())  # whose sum does not overflow
