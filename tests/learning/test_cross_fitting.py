@@ -158,7 +158,8 @@ def test_hsic_without_each_part_at_once_is_that_of_each_alone(n, weighted):
     fit = pair(n, sides=2)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, n) if weighted else None
     fit = CrossFit(fit.residuals, fit.scales, weights)
-    one_by_one = [fit.without(part).dependence("hsic", power=2) for part in range(min(n, 10))]
+    kept = [np.arange(n) % 10 != part for part in range(min(n, 10))]
+    one_by_one = [fit.take(rows).dependence("hsic", power=2) for rows in kept]
     assert_allclose(fit.hsic_without(power=2), one_by_one, rtol=1e-9)
 
 
@@ -216,7 +217,7 @@ def test_figures_of_weighted_rows_are_those_of_repeated_ones(sides):
         assert_allclose(weighted.dependence(criterion), repeated.dependence(criterion))
     assert_allclose(weighted.interval_score(), repeated.interval_score())
     assert_allclose(weighted.skewness(), repeated.skewness())
-    assert len(weighted.without(0).weights) == 135
+    assert len(weighted.take(np.arange(150) % 10 != 0).weights) == 135
 
 
 @pytest.mark.parametrize("width", [0.0, 1e-320, 1e-120])

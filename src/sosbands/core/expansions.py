@@ -11,7 +11,7 @@ from sosbands.core.kernels import Kernel
 from sosbands.types import Array
 
 # Kernel blocks of about this many entries stay in the processor's cache.
-_BLOCK_ENTRIES = 1 << 16
+_BLOCK_ENTRIES = 1 << 18
 
 
 def kernel_blocks(n: int, landmarks: int) -> Iterator[slice]:

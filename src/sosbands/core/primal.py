@@ -14,9 +14,6 @@ from sosbands.core.features import Basis
 from sosbands.core.problem import BandProblem
 from sosbands.types import Array
 
-# A band around residuals of less than this fraction of mean(y²) counts as 0: its gap is absolute.
-_ZERO_OPTIMUM = 1e-5
-
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -101,7 +98,7 @@ class Value:
         return self.width + self.penalty + self.hinge
 
 
-def squared_norms(rows: Array, R: Array, block: int = 8192) -> Array:
+def squared_norms(rows: Array, R: Array, block: int = 1024) -> Array:
     """‖Rᵀφᵢ‖² for every row, in blocks; R may be that of the first features alone."""
     out = np.empty(len(rows))
     for start in range(0, len(rows), block):
@@ -236,22 +233,10 @@ def uncoverable(problem: BandProblem, basis: Basis) -> bool:
 
 
 def relative_gap(problem: BandProblem, value: Value, difference: float) -> float:
-    """(p − d) / (p − (a/n)‖r‖²); absolute, in units of `zero_level`, where the optimum is 0."""
+    """(p − d) / (p − (a/n)‖r‖²); absolute, in units of the zero level, where the optimum is 0."""
     if not (np.isfinite(value.total) and np.isfinite(difference)):
         return np.inf
-    reference = max(value.band, zero_level(problem))
+    reference = max(value.band, problem.zero_level)
     if reference <= 0:
         return 0.0 if difference <= 0 else np.inf
     return difference / reference
-
-
-def zero_level(problem: BandProblem) -> float:
-    """The value below which a band counts as 0: that of residuals 0.3 % of the size of y.
-
-    Such bands occur where the mean passes through all rows; relative gaps would measure rounding.
-    """
-    size = _ZERO_OPTIMUM * float(np.mean(problem.targets**2))
-    if not problem.symmetric:
-        size = float(np.sqrt(size))
-    weight = problem.width_weight + problem.trace_penalty
-    return problem.sides * (weight * size + problem.ridge_penalty * size**2)

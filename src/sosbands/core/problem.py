@@ -48,6 +48,9 @@ from sosbands.core.features import Basis, FeatureRows, few_features, full_featur
 from sosbands.core.kernels import Kernel
 from sosbands.types import Array, Indices
 
+# A band around residuals of less than this fraction of mean(y²) counts as 0: its gap is absolute.
+_ZERO_OPTIMUM = 1e-5
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BandProblem:
@@ -244,6 +247,19 @@ class BandProblem:
         if not self.soft:
             return np.inf
         return self.sides * self.width_weight / (self.total_weight * (1 - self.training_coverage))
+
+    @cached_property
+    def zero_level(self) -> float:
+        """The value below which a band counts as 0: that of residuals 0.3 % of the size of y.
+
+        Such bands occur where the mean passes through all rows; relative gaps would measure
+        rounding.
+        """
+        size = _ZERO_OPTIMUM * float(np.mean(self.targets**2))
+        if not self.symmetric:
+            size = float(np.sqrt(size))
+        weight = self.width_weight + self.trace_penalty
+        return float(self.sides * (weight * size + self.ridge_penalty * size**2))
 
     @cached_property
     def residuals(self) -> Array:

@@ -88,7 +88,8 @@ class ScaleState:
     @property
     def penalty(self) -> float:
         """Ω*(M), not smoothed: the dual value subtracts it."""
-        return float(np.sum(np.maximum(self.eigenvalues, 0.0) ** 2)) / (4 * self.term.ridge)
+        positive = np.maximum(self.eigenvalues, 0.0)
+        return float(positive @ positive) / (4 * self.term.ridge)
 
     @property
     def suboptimality(self) -> float:
@@ -98,7 +99,7 @@ class ScaleState:
         """
         squares, mu = self.term.ridge * self.weights**2, self.smoothing
         above = mu**2 / np.maximum(4 * squares, 1e-300)
-        return float(np.sum(np.where(self.eigenvalues > 0, above, mu - squares)))
+        return float(np.where(self.eigenvalues > 0, above, mu - squares).sum())
 
     @property
     def factor(self) -> Array:

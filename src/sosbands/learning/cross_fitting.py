@@ -75,11 +75,7 @@ class CrossFit:
         widths = self.scales if self.scales.ndim == 1 else self.scales.mean(axis=1)
         return np.abs(self.residuals) ** power, widths**power
 
-    def without(self, part: int) -> CrossFit:
-        """Without every tenth row, from that one on."""
-        return self.take(np.arange(len(self.residuals)) % _PARTS != part)
-
-    def take(self, kept: Mask) -> CrossFit:
+    def take(self, kept: Mask | Indices) -> CrossFit:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[kept]
         return CrossFit(self.residuals[kept], self.scales[kept], weights)
@@ -92,8 +88,8 @@ class CrossFit:
         r = self.residuals
         if self.scales.ndim == 1:
             # A floor far below any useful scale keeps single rows from deciding alone.
-            scales = np.maximum(self.scales, 1e-3 * float(self.scales.mean()))
-            scales = scales if scales.any() else np.ones_like(r)
+            mean = float(self.scales.mean())
+            scales = np.maximum(self.scales, 1e-3 * mean) if mean else np.ones_like(r)
             high = self._quantiles(np.abs(r) / scales, [level]) * scales
             low = -high
         else:
@@ -102,7 +98,10 @@ class CrossFit:
             q = self._quantiles(np.maximum(low - r, r - high), [level])
             low, high = np.minimum(low - q, middle), np.maximum(high + q, middle)
         misses = np.maximum(low - r, 0.0) + np.maximum(r - high, 0.0)
-        return float(np.average(high - low + 2 / (1 - level) * misses, weights=self.weights))
+        scores = high - low + 2 / (1 - level) * misses
+        return float(
+            scores.mean() if self.weights is None else np.average(scores, weights=self.weights)
+        )
 
     def skewness(self) -> float:
         """How far from symmetric r/scale is: |upper + lower − 2 median|/(upper − lower), 80 %."""
@@ -114,9 +113,11 @@ class CrossFit:
         return float(abs(high + low - 2 * middle) / max(high - low, _TINY))
 
     def _quantiles(self, values: Array, levels: list[float]) -> Array:
-        if self.weights is None:
-            places = (len(values) - 1) * np.asarray(levels)  # as `np.quantile`, in a tenth the time
-            return np.asarray(np.interp(places, np.arange(len(values)), np.sort(values)))
+        if self.weights is None:  # as `np.quantile`, in a tenth of the time
+            ordered, last = np.sort(values), len(values) - 1
+            places = [(int(last * level), last * level % 1) for level in levels]
+            ends = [(ordered[at], ordered[min(at + 1, last)], share) for at, share in places]
+            return np.array([(high - low) * share + low for low, high, share in ends])
         # Of NumPy's methods this one alone takes weights.
         return np.asarray(np.quantile(values, levels, weights=self.weights, method="inverted_cdf"))
 
@@ -190,9 +191,11 @@ def shares(
         CrossFit ↦ what it is worth without each tenth of the rows, if not found one by one.
     """
     values = np.array([figure(fit) for fit in fits])
-    parts = range(min(_PARTS, len(fits[0].residuals)))
+    n = len(fits[0].residuals)
+    parts = range(min(_PARTS, n))
     if without is None:
-        left = np.array([[figure(fit.without(part)) for part in parts] for fit in fits])
+        kept = [np.flatnonzero(np.arange(n) % _PARTS != part) for part in parts]
+        left = np.array([[figure(fit.take(rows)) for rows in kept] for fit in fits])
     else:
         left = np.array([without(fit) for fit in fits])
     differences = left - left.mean(axis=0)

@@ -17,14 +17,7 @@ import numpy as np
 
 from sosbands.core.dual import shrunk
 from sosbands.core.gap import Gaps
-from sosbands.core.primal import (
-    Fit,
-    evaluate,
-    relative_gap,
-    repair,
-    uncoverable,
-    zero_level,
-)
+from sosbands.core.primal import Feasible, Fit, evaluate, relative_gap, repair, uncoverable
 from sosbands.core.problem import BandProblem
 from sosbands.core.solvers.base import Candidate, Clock, Solver
 from sosbands.core.solvers.path import PathState, follow
@@ -121,7 +114,7 @@ class Newton(Solver):
             reduction = Reduction(units)
         with clock.phase("coarse"):
             working = self._start(problem, units, reduction)
-        floor = zero_level(problem) / units.value
+        floor = problem.zero_level / units.value
         gap, stalls, joined = np.inf, 0, 0 if working.complete else 1
         tol = max(_FIRST_TOL, _FIRST_MULTIPLE * self.tol)
         while stalls <= _PATIENCE:
@@ -155,7 +148,9 @@ class Newton(Solver):
                 proposed = None
                 # An idle path cannot come closer: the subspaces, chosen anew by a proposal, can.
                 if gap <= self.tol or idle or last:
-                    proposed, gap = self._proposed(restricted, outcome.state, multipliers, fit)
+                    proposed, gap = self._proposed(
+                        restricted, outcome.state, multipliers, fit, repaired=feasible
+                    )
             if proposed is not None:
                 verdict = Status.STALLED if stalls > _PATIENCE else None
                 yield replace(proposed, iterations=steps, verdict=verdict)
@@ -163,7 +158,13 @@ class Newton(Solver):
                 joined = working.update(outcome, fit, feasible.value.band / units.value, gap)
 
     def _proposed(
-        self, restricted: Restricted, state: PathState, multipliers: Array, fit: Fit
+        self,
+        restricted: Restricted,
+        state: PathState,
+        multipliers: Array,
+        fit: Fit,
+        *,
+        repaired: Feasible,
     ) -> tuple[Candidate, float]:
         """The candidate of a state and its gap, on all features."""
         units = restricted.reduction.units
@@ -174,22 +175,21 @@ class Newton(Solver):
         else:
             penalty = restricted.certified_penalty(state)
 
-        def gap_of(fit: Fit) -> float:
-            feasible = repair(problem, fit)
+        def gap_of(feasible: Feasible) -> float:
             if not units.perturbed:
                 return restricted.gap(state, feasible, multipliers, penalty)
             difference = gaps.between(feasible, multipliers, theta)
             return relative_gap(problem, feasible.value, difference)
 
-        gap = gap_of(fit)
+        gap = gap_of(repaired)
         if problem.soft and gap > self.tol:
             whole = restricted.fit(state)
-            if (gap_of_whole := gap_of(whole)) < gap:
+            if (gap_of_whole := gap_of(repair(problem, whole))) < gap:
                 fit, gap = whole, gap_of_whole
         elif not problem.soft and gap <= self.tol:
             # Leave out the directions that only the barrier keeps alive, if the gap permits.
             slim = restricted.fit(state, positive_only=True)
-            if gap_of(slim) <= self.tol:
+            if gap_of(repair(problem, slim)) <= self.tol:
                 fit = slim
         return Candidate(fit.point, multipliers, theta, 0), gap
 

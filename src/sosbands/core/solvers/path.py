@@ -74,7 +74,8 @@ class PathState:
     @cached_property
     def surplus(self) -> Array:
         """f − requirement, stacked over the sides."""
-        return np.concatenate([s.values for s in self.scales]) - self.mean.requirements
+        values = [s.values for s in self.scales]
+        return (values[0] if len(values) == 1 else np.concatenate(values)) - self.mean.requirements
 
     @property
     def barriers(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sosbands.core.primal import Fit, zero_level
+from sosbands.core.primal import Fit
 from sosbands.core.solvers.path import Iterate, PathEnd, central
 from sosbands.core.solvers.reduction import Reduction, RowRoles
 from sosbands.core.solvers.solution import Solution
@@ -86,7 +86,7 @@ class WorkingSet:
         gamma = np.clip(shares, _OFF_BOUNDS, 1 - _OFF_BOUNDS) * units.upper
         rows = RowRoles(free, (np.arange(0),) * len(free))
         theta = max(units.own_theta(start.theta), 1e-12)
-        mu = 1e-12 * zero_level(units.problem) / units.value
+        mu = 1e-12 * units.problem.zero_level / units.value
         return cls(units, rows, gamma, theta, mu, complete=True)
 
     @classmethod
@@ -103,7 +103,7 @@ class WorkingSet:
         rows = RowRoles(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
         barriers = len(gamma) + sum(side.rows.shape[1] for side in units.scales) + 1
-        value = max(abs(coarse.dual_value), zero_level(units.problem)) / units.value
+        value = max(abs(coarse.dual_value), units.problem.zero_level) / units.value
         mu = min(max(coarse.gap, 1e-3), 0.1) * value / barriers
         working = cls(units, rows, gamma, max(units.own_theta(coarse.theta), 1e-12), mu)
         working._admit(surplus, scales)
@@ -122,7 +122,7 @@ class WorkingSet:
         parts = [_soft_start(units, *side, share=share) for side in sides]
         rows = RowRoles(tuple(p[0] for p in parts), tuple(p[1] for p in parts))
         gamma = np.concatenate([p[2] for p in parts])
-        return cls(units, rows, gamma, 1e-12, 1e-12 * zero_level(units.problem) / units.value)
+        return cls(units, rows, gamma, 1e-12, 1e-12 * units.problem.zero_level / units.value)
 
     def iterate(self) -> Iterate:
         """Where the path starts."""
