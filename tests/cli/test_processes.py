@@ -99,7 +99,7 @@ def test_predictions_leave_before_all_rows_have_come(model):
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "")],
+    [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 143, "")],
 )
 def test_an_interrupted_prediction_leaves_no_half_of_a_file(model, tmp_path, number, code, said):
     (tmp_path / "out.csv").write_text("old")

@@ -43,7 +43,11 @@ for command in (demo, fit, predict, evaluate, report, calibrate, compare, info):
 
 def main() -> None:
     """Run the command line and exit."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # so that files are cleaned up
+    # So that files are cleaned up. Windows has no SIGHUP, and nohup has it ignored.
+    ends = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    for end in ends:
+        if signal.getsignal(end) is signal.SIG_DFL:
+            signal.signal(end, lambda *_: sys.exit(_TERMINATED))
     try:
         sys.exit(commands.main(prog_name="sosbands", standalone_mode=False))
     except click.Abort:

@@ -102,7 +102,7 @@ class Evaluation:
             "as asked": f"On average the intervals cover as asked: {found} of the rows, where "
             f"{expected}.",
             "too low": f"The intervals cover too few rows: {found}, where {expected}. These rows "
-            "probably differ from the calibration rows: conformalize with newer ones.",
+            "probably differ from the calibration rows: calibrate with newer ones.",
             "too high": f"The intervals cover more than asked: {found}, where {expected}. They are "
             "wider than these rows need, unless many outputs are equal.",
             "infinite": f"All intervals are infinite: {self.n_calibration} calibration rows or "
