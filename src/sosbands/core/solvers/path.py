@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
@@ -90,7 +91,7 @@ class PathState:
     def gap(self, upper: float) -> float:
         """Primal minus dual value on these rows, as a sum of non-negative terms."""
         surplus = self.surplus
-        if np.isfinite(upper):
+        if isfinite(upper):
             met = np.maximum(surplus, 0.0)
             complementarity = float(self.gamma @ met + (upper - self.gamma) @ (met - surplus))
         else:
@@ -113,7 +114,7 @@ class Iterate:
 
 def central(gamma: Array, theta: float, mu: float, upper: float) -> Iterate:
     """An iterate whose slacks have their central values."""
-    excess = mu / (upper - gamma) if np.isfinite(upper) else np.zeros_like(gamma)
+    excess = mu / (upper - gamma) if isfinite(upper) else np.zeros_like(gamma)
     return Iterate(gamma, theta, mu, mu / gamma, excess, mu / theta)
 
 
@@ -134,7 +135,7 @@ def follow(
     """Follow the path until gap ≤ tol · max(|primal value − fit|, floor)."""
     upper, near = restriction.upper, _NEAR
     state = restriction.at(iterate.gamma, iterate.theta, iterate.mu)
-    if np.isfinite(upper):
+    if isfinite(upper):
         iterate, state = _raised(iterate, state, upper)
         near = _NEAR_IN_BOX * state.barriers
     best, idle, steps = PathEnd(iterate, state, np.inf, 0, stalled=True), 0, 0
@@ -166,7 +167,7 @@ def _raised(iterate: Iterate, state: PathState, upper: float) -> tuple[Iterate, 
 
 def _repair_cost(state: PathState, upper: float) -> float:
     """What scaling A until it covers the rows adds to a hard band, as a fraction of its value."""
-    if np.isfinite(upper):
+    if isfinite(upper):
         return 0.0
     values = state.surplus + state.mean.requirements
     with np.errstate(over="ignore"):  # f may vanish at a row
@@ -202,7 +203,7 @@ def _step(
 def _gradient(state: PathState, upper: float, bounded: bool) -> Array:
     """Gradient of the barrier function that is minimised."""
     gradient = state.surplus - state.mu / state.gamma
-    if np.isfinite(upper):
+    if isfinite(upper):
         gradient += state.mu / (upper - state.gamma)
     return np.append(gradient, state.mean.slack - state.mu / state.theta) if bounded else gradient
 
@@ -215,7 +216,7 @@ def _direction(
     mean = state.mean.curvature_factor()
     if mean is None:  # around a given mean the sides know nothing of each other
         parts = [
-            _side_direction(scale, diagonal[rows], gradient[rows], soft=np.isfinite(upper))
+            _side_direction(scale, diagonal[rows], gradient[rows], soft=isfinite(upper))
             for scale, rows in zip(state.scales, restriction.sides, strict=True)
         ]
         found = [part for part in parts if part is not None]
@@ -248,7 +249,7 @@ def _dense_direction(H: Array, diagonal: Array, gradient: Array) -> Array | None
 def _barrier_diagonal(restriction: Restriction, iterate: Iterate) -> Array:
     """σ/Γ + ξ/(C − Γ), and ρ/θ."""
     diagonal = iterate.slack / iterate.gamma
-    if np.isfinite(restriction.upper):
+    if isfinite(restriction.upper):
         diagonal = diagonal + iterate.excess / (restriction.upper - iterate.gamma)
     if not restriction.mean.bounded:
         return diagonal
@@ -296,25 +297,29 @@ def _low_rank_direction(F: Array, diagonal: Array, gradient: Array) -> Array | N
 
 
 def _solve(H: Array, right: Array) -> Array | None:
-    """H⁻¹ right; rounding can cost H its definiteness, which a little more diagonal gives back."""
+    """H⁻¹ right; rounding can cost H its definiteness, which a little more diagonal gives back.
+
+    H is overwritten.
+    """
     if not len(right):  # no row is stiff
         return right
     diagonal = H.diagonal().copy()
-    for shift in (0.0, 1e-14, 1e-12, 1e-10):
-        if shift:
-            H.flat[:: len(H) + 1] = diagonal * (1.0 + shift)
-        # Without SciPy's checks, which take longer than a small factorisation.
-        _, solution, failed = lapack.dposv(H.T, right)  # in LAPACK's order of the entries
+    # Without SciPy's checks, which take longer than a small factorisation, and in LAPACK's order of
+    # the entries. The factor takes the place of one half of them; the other half is left.
+    _, solution, failed = lapack.dposv(H.T, right, overwrite_a=1)
+    for shift in (1e-14, 1e-12, 1e-10):
         if not failed:
-            return np.asarray(solution)
-    return None
+            break
+        H.flat[:: len(H) + 1] = diagonal * (1.0 + shift)
+        _, solution, failed = lapack.dposv(H.T, right, lower=1)
+    return None if failed else np.asarray(solution)
 
 
 def _longest(iterate: Iterate, d_gamma: Array, d_theta: float, upper: float) -> float:
     """Longest step ≤ 1 that stays inside the box."""
-    speed = max(float(np.max(-d_gamma / iterate.gamma)), -d_theta / iterate.theta)
-    if np.isfinite(upper):
-        speed = max(speed, float(np.max(d_gamma / (upper - iterate.gamma))))
+    speed = max(float((-d_gamma / iterate.gamma).max()), -d_theta / iterate.theta)
+    if isfinite(upper):
+        speed = max(speed, float((d_gamma / (upper - iterate.gamma)).max()))
     return min(1.0, _BOUNDARY / speed) if speed > 0 else 1.0
 
 
@@ -331,7 +336,7 @@ def _advance(
         return np.minimum(np.maximum(stepped, middle / _CENTRAL), middle * _CENTRAL)
 
     excess, ball = old.excess, old.ball
-    if np.isfinite(upper):
+    if isfinite(upper):
         excess = slack(old.excess, upper - old.gamma, -d_gamma, upper - state.gamma)
     if d_theta:  # around a given mean there is no ball
         ball = slack(*(np.array([v]) for v in (old.ball, old.theta, d_theta, state.theta))).item()
