@@ -1,4 +1,4 @@
-"""Item 20, beyond the paper: case 5, whose noise is skewed, against the comparators of the paper."""
+"""Item 20, beyond the paper: case 5, whose noise is skewed, against the paper's comparators."""
 
 from __future__ import annotations
 
