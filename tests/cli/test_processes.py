@@ -13,9 +13,10 @@ import pytest
 from tests.cli.conftest import KERNEL_MEAN
 
 COMMAND = [sys.executable, "-m", "sosbands.cli"]
-# Whatever the tests were started by, Ctrl-C must reach the command.
+# Whatever the tests were started by, Ctrl-C and the end of the terminal must reach the command.
 AS_FROM_A_TERMINAL = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     "from sosbands.cli import main; main()"
 )
 HEADER, ROW = "x,colour\n", "0.5,red\n"

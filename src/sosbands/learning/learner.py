@@ -222,7 +222,7 @@ class BandLearner:
         told: FitParameters,
         *,
         mean: OutOfSample | None,
-        consensus: Consensus | None,
+        consensus: Consensus | None = None,
     ) -> PreparedRows:
         """Step 1: the mean of all rows, and what the band sees of those that it learns from."""
         if not self.rules.own_mean:
