@@ -110,3 +110,8 @@ def test_dates_that_may_begin_with_the_year_are_asked_about():
     assert judged(column, CsvFormat(day_first=True)) == Dates(True)
     days_first = pd.Series(["-".join(reversed(one.split("-"))) for one in years_first], name="d")
     assert judged(days_first.astype(object), CsvFormat()) == Dates(True)
+
+
+def test_births_have_more_years_than_days():
+    births = pd.Series([f"{1 + at % 28:02}-05-{30 + at % 60}" for at in range(60)], name="born")
+    assert judged(births.astype(object), CsvFormat()) == Dates(True)

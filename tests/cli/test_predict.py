@@ -370,3 +370,9 @@ def test_a_spreadsheet_cannot_be_written(refused, model, folder, tmp_path):
     out = tmp_path / "out.xlsx"
     said = refused("predict", model, folder / "new.csv", "--out", out)
     assert "tables are written as CSV or Parquet" in said
+
+
+def test_a_table_with_tabs_comes_out_of_a_pipe_with_tabs(sosbands, model, new, tmp_path):
+    new.head(3).to_csv(tmp_path / "new.tsv", sep="\t", index=False)
+    lines = sosbands("predict", model, tmp_path / "new.tsv").stdout.splitlines()
+    assert lines[0].split("\t") == [*new, "mean", "lower", "upper"]

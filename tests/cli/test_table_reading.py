@@ -274,7 +274,11 @@ def test_a_note_for_spreadsheets_is_no_header(write, mark):
 
 @pytest.mark.parametrize(
     ("content", "kind"),
-    [(b"\x1f\x8b\x08", "packed by gzip"), (b"PK\x03\x04", "a spreadsheet"), (b"PAR1", "a Parquet")],
+    [
+        (b"\x1f\x8b\x08", "packed by gzip"),
+        (b"PK\x03\x04", "a spreadsheet"),
+        (b"PAR1\x15", "a Parquet"),
+    ],
 )
 def test_other_files_under_the_name_of_a_csv_file_are_recognised(tmp_path, content, kind):
     (tmp_path / "t.csv").write_bytes(content + bytes(100))
@@ -287,3 +291,8 @@ def test_other_files_under_the_name_of_a_csv_file_are_recognised(tmp_path, conte
 def test_a_letter_with_its_mark_is_the_same_however_it_is_written(write):
     file = TableFile(write("gro\u0308\u00dfe,y\n1,2\n"))
     assert list(table_reading.read_table(file, Problems())) == ["gr\u00f6\u00dfe", "y"]
+
+
+def test_a_column_may_be_called_as_parquet_files_begin(write):
+    file = TableFile(write("PAR1,PAR2\n1,2\n"))
+    assert list(table_reading.read_table(file, Problems())) == ["PAR1", "PAR2"]

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from sosbands.cli import table_reading
 from sosbands.cli.table_file import CsvFormat, Problems, TableError, TableFile
@@ -162,7 +164,6 @@ def test_a_parquet_file_that_is_none_or_empty_is_refused(tmp_path, rows):
 
 def parquet_with_gaps(path):
     """Columns that pandas would change: whole numbers with gaps, decimals, text that comes late."""
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     big = 2**60
     table = pa.table(
         {
@@ -170,6 +171,7 @@ def parquet_with_gaps(path):
             "small": pa.array([1, 2, None], pa.uint8()),
             "price": pa.array([None, Decimal("1.50"), None], pa.decimal128(12, 2)),
             "late": pa.array([None, None, "x"], pa.string()),
+            "parts": pa.array([[1, 2], None, [3]], pa.list_(pa.int64())),
         }
     )
     parquet.write_table(table, path)
@@ -182,7 +184,6 @@ def test_columns_of_a_parquet_file_are_written_as_they_were_read(tmp_path):
     with writer(TableFile(str(tmp_path / "out.PARQUET")), source) as append:
         for block in read_blocks(source, rows=1):
             append(block)
-    parquet = pytest.importorskip("pyarrow.parquet")
     found = parquet.read_table(tmp_path / "out.PARQUET")
     assert found.equals(table)
     assert found.schema.types == table.schema.types
@@ -190,7 +191,7 @@ def test_columns_of_a_parquet_file_are_written_as_they_were_read(tmp_path):
         for block in read_blocks(source):
             append(block)
     assert (tmp_path / "out.csv").read_text() == (
-        f"id,small,price,late\n{2**60 + 1},1,,\n,2,1.50,\n{2**60 + 3},,,x\n"
+        f"id,small,price,late,parts\n{2**60 + 1},1,,,[1 2]\n,2,1.50,,\n{2**60 + 3},,,x,[3]\n"
     )
 
 

@@ -10,8 +10,6 @@ from sosbands.cli import commands, large_files
 from sosbands.cli.table_file import TableFile
 from tests.interop.dask_rows import table
 
-pytest.importorskip("pyarrow")
-
 
 @pytest.fixture
 def small_limit(monkeypatch):

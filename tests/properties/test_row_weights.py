@@ -82,7 +82,8 @@ def test_every_solver_finds_the_same_weighted_band(symmetric, joint, coverage):
 
 @pytest.mark.parametrize(("symmetric", "coverage"), [(True, 1.0), (True, 0.8), (False, 0.8)])
 def test_the_weighted_optimum_is_that_of_the_problem_written_out(symmetric, coverage):
-    cp = pytest.importorskip("cvxpy")
+    import cvxpy as cp  # slow to import
+
     X, y, _ = rows(n=12)
     w = np.random.default_rng(1).uniform(0.2, 5.0, size=12)
     problem = stated(X, y, symmetric=symmetric, coverage=coverage, row_weights=w)

@@ -26,7 +26,9 @@ def calibrated(
 
     Also what there is to tell of them. From now on the model has seen these rows.
     """
-    seen = float(np.mean(stored.model.extrapolation(rows.X) < SEEN))
+    seen = 0.0  # of rows that a fit held out, nothing
+    if not rows.held_out:
+        seen = float(np.mean(stored.model.extrapolation(rows.X) < SEEN))
     if seen > MANY_SEEN:
         warnings.warn(
             f"{100 * seen:.0f} % of the rows have the very inputs of a training row: if they "

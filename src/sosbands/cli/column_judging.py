@@ -195,9 +195,9 @@ def _advice(column: pd.Series[Any], kind: Kind, others: pd.Series[Any], may_diff
         texts = [cell for cell in column if isinstance(cell, str)]
         ways: dict[float, CsvFormat] = {}  # the first by which the first cell is that number
         for one in readers([texts]):
-            read = [cells.number(cell, one) for cell in odd]
-            if None not in read:
-                ways.setdefault(read[0], one)  # type: ignore[arg-type]
+            read = [value for cell in odd if (value := cells.number(cell, one)) is not None]
+            if len(read) == len(odd):
+                ways.setdefault(read[0], one)
         right = [(one, f" for {value:.15g}") for value, one in ways.items()]
         said += [
             f"say how the numbers are written, {as_options(one)}{means * (len(right) > 1)}"

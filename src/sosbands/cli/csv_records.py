@@ -24,7 +24,7 @@ _LINES_LOOKED_AT = 30
 _OTHER_KINDS = {
     b"\x1f\x8b": ("one packed by gzip", "unpack it, or let its name end in .gz"),
     b"PK\x03\x04": ("a spreadsheet or a zip archive", "let its name end in .xlsx, or unpack it"),
-    b"PAR1": ("a Parquet file", "let its name end in .parquet"),
+    b"PAR1\x15": ("a Parquet file", "let its name end in .parquet"),
 }
 
 

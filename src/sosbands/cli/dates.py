@@ -76,11 +76,13 @@ def needs_order(cell: Any) -> bool:
 def may_begin_with_years(cells: Iterable[Any]) -> bool:
     """Whether dates as 23-01-31 are rather years, months and days: there are more days than years.
 
-    Said of cells whose order of day and month is in question.
+    Said of cells whose order of day and month is in question. A last number that no day has is a
+    year.
     """
     parts = [cell.split()[0].split("-") for cell in cells]
     short = [part for part in parts if len(part) == 3 and all(len(one) == 2 for one in part)]
-    return len({part[2] for part in short}) > len({part[0] for part in short})
+    first, last = ({part[at] for part in short} for at in (0, 2))
+    return len(last) > len(first) and max(last) <= "31"
 
 
 def hours(cell: Any) -> float | None:

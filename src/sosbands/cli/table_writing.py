@@ -91,7 +91,8 @@ def _parquet_writer(path: str, source: TableFile | None) -> Iterator[Write]:
                 f"a Parquet file cannot have several columns named {listed(twice)}: give each its "
                 "own name, or write a CSV file"
             )
-        mixed = {str(name): _as_text(part) for name, part in block.items() if _is_mixed(part)}
+        new = block.drop(columns=list(types), errors="ignore")
+        mixed = {str(name): _as_text(part) for name, part in new.items() if _is_mixed(part)}
         block = block.assign(**mixed)
         if file is None:
             made = pa.Schema.from_pandas(block, preserve_index=False)
