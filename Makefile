@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage test-numerics test-interop test-browser statistical fuzz-files bench bench-dask bench-full paper paper-full \
+.PHONY: help demo test coverage test-numerics test-interop test-browser statistical crossings fuzz-files bench bench-dask bench-full paper paper-full \
 	real published settings docs lint format clean
 
 help: ## list the targets
@@ -48,6 +48,12 @@ statistical: export OMP_NUM_THREADS := 1
 statistical: export OPENBLAS_NUM_THREADS := 1
 statistical: $(VENV)/.stamp-test ## coverage of every calibration, counted over 2000 data sets
 	$(BIN)/python -m pytest -n 2 tests/statistical --replications 2000 $(ARGS)
+
+crossings: export OMP_NUM_THREADS := 1
+crossings: export OPENBLAS_NUM_THREADS := 1
+crossings: $(VENV)/.stamp-test ## every fit of the tests at 100 000 points: no band may cross another
+	$(BIN)/python -m pytest -n 2 tests/estimator tests/conformal tests/learning tests/properties \
+		--crossings 100000 $(ARGS)
 
 fuzz-files: export OMP_NUM_THREADS := 1
 fuzz-files: export OPENBLAS_NUM_THREADS := 1

@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from sosbands.learning.learner import BandLearner
+from tests.crossings import crossings
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -11,6 +14,27 @@ def pytest_addoption(parser):
         default=100,
         help="data sets per statistical test; make statistical takes 2000",
     )
+    parser.addoption(
+        "--crossings",
+        type=int,
+        default=0,
+        help="random points at which no band of any fit may cross another; make crossings: 100 000",
+    )
+
+
+@pytest.fixture(autouse=True)
+def bands_that_do_not_cross(request, monkeypatch):
+    """With ``--crossings``, every band that is learned from a table of numbers is looked at."""
+    points, learn = request.config.getoption("--crossings"), BandLearner.learn
+
+    def learned(self, X, *arguments, **settings):
+        made = learn(self, X, *arguments, **settings)
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            assert crossings(made.band, X, points) == 0
+        return made
+
+    if points:
+        monkeypatch.setattr(BandLearner, "learn", learned)
 
 
 @pytest.fixture(autouse=True)
