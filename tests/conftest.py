@@ -33,7 +33,7 @@ def bands_that_do_not_cross(request, monkeypatch):
             assert crossings(made.band, X, points) == 0
         return made
 
-    if points:
+    if points and not request.node.get_closest_marker("counts_looks"):
         monkeypatch.setattr(BandLearner, "learn", learned)
 
 

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from tests.estimator.models import MODES, Spy, band, wave
 
 
+@pytest.mark.counts_looks
 def test_residuals_are_out_of_fold_and_calibration_rows_train_nothing():
     X, y = wave(50)
     Spy.diary.clear()

@@ -36,6 +36,7 @@ def test_groups_may_be_named_by_tuples_and_series():
     assert_array_equal(by_tuple, by_number)
 
 
+@pytest.mark.counts_looks
 def test_groups_of_rows_are_either_learned_from_or_calibrated_with():
     X, y = wave(60)
     X[:, 0] = np.arange(60)

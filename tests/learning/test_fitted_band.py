@@ -100,6 +100,7 @@ def test_a_family_comes_with_inputs_in_units_in_which_one_bandwidth_suits_all():
 # Once each
 
 
+@pytest.mark.counts_looks
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
 def test_rows_are_encoded_once_in_a_fit(estimator, encoded):
     X, y = wave(60)
@@ -107,6 +108,7 @@ def test_rows_are_encoded_once_in_a_fit(estimator, encoded):
     assert encoded == [60]
 
 
+@pytest.mark.counts_looks
 @pytest.mark.parametrize("calibration", ["split", "localized"])
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
 def test_calibration_rows_are_encoded_once(estimator, calibration, encoded):
@@ -156,6 +158,7 @@ def test_a_given_model_is_asked_once_for_a_band_that_sees_its_prediction():
     assert Counting.calls == 1
 
 
+@pytest.mark.counts_looks
 def test_a_transformer_is_fitted_once_and_makes_new_rows_once():
     made = []
 
